@@ -1,0 +1,67 @@
+"""How many cores each kind of work gets.
+
+Small eigenproblems run slower on several BLAS threads than on one (the threads wait for each other, and numpy and
+scipy carry separate thread pools that compete). Large blocked passes run faster when each core takes its own blocks
+with single-threaded BLAS than when only the matrix product is threaded. This module owns both decisions; nested
+parallelism cannot arise because BLAS is limited to one thread wherever Python threads are used.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from functools import cache
+from typing import TypeVar
+
+from threadpoolctl import ThreadpoolController
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+@cache
+def _controller() -> ThreadpoolController:
+    # Scanning the loaded libraries takes milliseconds, so it is done once. scipy.linalg is imported first: its BLAS
+    # must be loaded to be seen.
+    import scipy.linalg  # noqa: F401  (imported for the library it loads)
+
+    return ThreadpoolController()
+
+
+@contextmanager
+def single_threaded_blas() -> Iterator[None]:
+    """Run the body with one BLAS thread."""
+    with _controller().limit(limits=1, user_api="blas"):
+        yield
+
+
+@contextmanager
+def blas_for(size: int) -> Iterator[None]:
+    """Limit BLAS to one thread for eigenproblems of order ``size`` where threads do not pay (measured: below 500)."""
+    if size >= 500:
+        yield
+    else:
+        with single_threaded_blas():
+            yield
+
+
+def n_workers() -> int:
+    """Cores this process may use: the affinity mask, lowered by ``OMP_NUM_THREADS`` where that is set."""
+    cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+    limit = os.environ.get("OMP_NUM_THREADS", "")
+    return max(1, min(cores, int(limit))) if limit.isdigit() else cores
+
+
+def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *, parallel: bool) -> list[Result]:
+    """Apply ``work`` to ``items`` dealt into lanes, one lane a core, and return one result a lane, in order.
+
+    Lanes are dealt round-robin, so the same items meet in the same sum whenever the number of cores is the same.
+    """
+    lanes = min(n_workers(), len(items)) if parallel else 1
+    if lanes <= 1:
+        return [work(items)]
+    shares = [items[i::lanes] for i in range(lanes)]
+    with single_threaded_blas(), ThreadPoolExecutor(lanes) as pool:
+        return list(pool.map(work, shares))

@@ -1,0 +1,277 @@
+"""Target and backgrounds, checked, named and with the same features.
+
+Promises: what leaves this module is two-dimensional, float32 or float64, has at least two rows, one number of features
+and one order of features; backgrounds have names. Nothing is copied that need not be. Values are *not* scanned for NaN
+here: the pass that computes means sees every value anyway, and calls :func:`raise_not_finite` (which says where).
+"""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils import check_array, check_random_state
+
+Array = np.ndarray[Any, np.dtype[np.floating]]
+
+
+@dataclass(frozen=True)
+class Datasets:
+    """Checked tables by name, target first; the target's key is None."""
+
+    tables: dict[str | None, Array]
+    n_features: int
+    feature_names: Array | None
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Names of the backgrounds."""
+        return tuple(name for name in self.tables if name is not None)
+
+    @property
+    def arrays(self) -> tuple[Array, ...]:
+        """Target first, then the backgrounds."""
+        return tuple(self.tables.values())
+
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """How error messages call each array."""
+        return tuple(label_of(name) for name in self.tables)
+
+
+def label_of(name: str | None) -> str:
+    """How error messages call a dataset."""
+    return "target X" if name is None else f"background {name!r}"
+
+
+def check_datasets(
+    estimator: Any, X: Any, backgrounds: Any, *, min_rows: int = 2, like: Datasets | None = None
+) -> Datasets:
+    """Check a target and its backgrounds.
+
+    ``like`` gives the features that all tables must have; without it, the first table (the target) does. X may be None
+    where chunks of backgrounds arrive by themselves.
+    """
+    given: dict[str | None, Any] = {} if X is None else {None: X}
+    given.update(name_backgrounds(backgrounds))
+    if not given:
+        raise ValueError("nothing to fit: pass X, backgrounds, or both")
+    first = next(iter(given.values()))
+    feature_names = get_feature_names(first) if like is None else like.feature_names
+    n_features = None if like is None else like.n_features
+    tables: dict[str | None, Array] = {}
+    for name, value in given.items():
+        label = label_of(name)
+        rows = _check_rows(estimator, align_columns(value, feature_names, label), label, min_rows)
+        n_features = rows.shape[1] if n_features is None else n_features
+        if rows.shape[1] != n_features:
+            raise ValueError(
+                f"{label} has {rows.shape[1]} features, expected {n_features}: "
+                "all datasets must have the same features in the same order"
+            )
+        tables[name] = rows
+    assert n_features is not None
+    return Datasets(tables, n_features, feature_names)
+
+
+def _check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Array:
+    array: Array = check_array(
+        value,
+        dtype=[np.float64, np.float32],
+        ensure_all_finite=False,
+        ensure_min_samples=min_rows,
+        estimator=estimator,
+        input_name=label,
+    )
+    return array
+
+
+def name_backgrounds(backgrounds: Any) -> dict[str, Any]:
+    """Backgrounds as an ordered mapping of names to tables; unnamed ones are called ``background1``, ``background2``…"""
+    if backgrounds is None:
+        return {}
+    if isinstance(backgrounds, Mapping):
+        named = {str(name): value for name, value in backgrounds.items()}
+        if len(named) < len(backgrounds):
+            raise ValueError(f"background names must differ as text, got {list(backgrounds)}")
+    elif isinstance(backgrounds, (list, tuple)):
+        if _is_table_of_numbers(backgrounds):
+            backgrounds = [backgrounds]
+        named = {f"background{i}": value for i, value in enumerate(backgrounds, start=1)}
+    elif isinstance(backgrounds, str) or not (hasattr(backgrounds, "shape") or hasattr(backgrounds, "__array__")):
+        raise TypeError(
+            "backgrounds must be an array or table, a list or tuple of them, or a dict of name -> array; "
+            f"got {type(backgrounds).__name__}"
+        )
+    else:
+        named = {"background1": backgrounds}
+    if not named:
+        raise ValueError("backgrounds is empty: pass at least one dataset, or backgrounds=None for plain PCA")
+    return named
+
+
+def _is_table_of_numbers(value: Sequence[Any]) -> bool:
+    """Whether a list is itself one table (rows of numbers) and not a list of tables."""
+    rows = [row for row in value if isinstance(row, (list, tuple))]
+    return bool(rows) and len(rows) == len(value) and all(isinstance(x, numbers.Number) for row in rows for x in row)
+
+
+def get_feature_names(X: Any) -> Array | None:
+    """Column names of a table, where all are strings; else None, as in scikit-learn."""
+    columns = getattr(X, "columns", None)
+    if columns is None or callable(columns):
+        return None
+    names = np.asarray(list(columns), dtype=object)
+    return names if len(names) and all(isinstance(name, str) for name in names) else None
+
+
+def align_columns(X: Any, feature_names: Array | None, label: str) -> Any:
+    """The table with its columns in the order of ``feature_names``; arrays and nameless tables pass unchanged."""
+    own = get_feature_names(X)
+    if own is None or feature_names is None or np.array_equal(own, feature_names):
+        return X
+    missing = [name for name in feature_names if name not in set(own)]
+    extra = [name for name in own if name not in set(feature_names)]
+    if missing or extra:
+        parts = [f"{word} {_some(names)}" for word, names in (("lacks", missing), ("has unknown", extra)) if names]
+        raise ValueError(
+            f"{label} {' and '.join(parts)}: its columns must be those of the target (any order). "
+            "Select or rename the columns first."
+        )
+    if len(own) != len(feature_names):
+        raise ValueError(f"{label} has duplicated column names; make them unique")
+    return X[list(feature_names)]
+
+
+def _some(names: Sequence[str], limit: int = 5) -> str:
+    listed = ", ".join(repr(name) for name in names[:limit])
+    more = f" and {len(names) - limit} more" if len(names) > limit else ""
+    return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
+
+
+def raise_not_finite(array: Array, label: str) -> None:
+    """Raise the error that says how many values are NaN or infinite, and where the first one is."""
+    bad = ~np.isfinite(array)
+    n_nan = int(np.isnan(array).sum())
+    n_inf = int(bad.sum()) - n_nan
+    if n_nan + n_inf == 0:
+        raise ValueError(f"{label} has values so large that their sum overflows; rescale the features")
+    row, column = np.unravel_index(int(bad.argmax()), bad.shape)
+    kinds = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_inf, "infinity (inf)")) if n)
+    raise ValueError(
+        f"{label} contains {kinds}, the first at row {row}, column {column}. "
+        "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer."
+    )
+
+
+# --- parameters ----------------------------------------------------------------------------------------------------
+
+
+def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
+    """Raise unless ``value`` is one of ``choices``."""
+    if not any(value is choice or (isinstance(value, str) and value == choice) for choice in choices):
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}; got {value!r}")
+
+
+def check_bool(name: str, value: Any) -> None:
+    """Raise unless ``value`` is True or False."""
+    if not isinstance(value, (bool, np.bool_)):
+        raise TypeError(f"{name} must be True or False; got {value!r}")
+
+
+def check_positive_int(name: str, value: Any) -> None:
+    """Raise unless ``value`` is an integer of at least 1."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer; got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1; got {value}")
+
+
+def check_n_components(n_components: Any, n_features: int) -> int:
+    """The number of components as an int, at most the number of features."""
+    check_positive_int("n_components", n_components)
+    if n_components > n_features:
+        raise ValueError(
+            f"n_components={n_components} is more than n_features={n_features}; "
+            f"choose n_components between 1 and {n_features}"
+        )
+    return int(n_components)
+
+
+def check_tolerance(value: Any) -> None:
+    """Raise unless ``value`` is a positive finite number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
+        raise TypeError(f"tol must be a number; got {value!r}")
+    if not 0 < value < np.inf:
+        raise ValueError(f"tol must be positive and finite; got {value}")
+
+
+def check_bound(bound: Any, names: Sequence[str]) -> Array | None:
+    """Bounds ``c_j`` given by the user, or None for ``"mean"``.
+
+    A number holds for every background; otherwise it takes one number a background, in order or by name.
+    """
+    if bound is None or (isinstance(bound, str) and bound == "mean"):
+        return None
+    if isinstance(bound, Mapping):
+        if set(bound) != set(names):
+            raise ValueError(f"bound names {sorted(map(str, bound))} are not the background names {sorted(names)}")
+        bound = [bound[name] for name in names]
+    try:
+        values = np.asarray(bound, dtype=float)
+    except (TypeError, ValueError):
+        raise ValueError(f"bound must be 'mean', a number, or one number a background; got {bound!r}") from None
+    if values.ndim > 1 or (values.ndim == 1 and len(values) != len(names)):
+        raise ValueError(f"bound has shape {values.shape}, but there are {len(names)} backgrounds: give one number each")
+    if not np.all((values > 0) & np.isfinite(values)):
+        raise ValueError(f"every bound must be positive and finite; got {bound!r}")
+    return np.broadcast_to(values, (len(names),)).astype(float)
+
+
+def seed_from(random_state: Any) -> int:
+    """An integer seed; None is a fixed one, so that results are reproducible by default."""
+    if random_state is None:
+        return 0
+    return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
+
+
+def check_matrices(target: Any, backgrounds: Mapping[str, Any], *, semidefinite: bool) -> Array:
+    """Stack symmetric matrices of one order, (m + 1, p, p) float64; with ``semidefinite``, refuse indefinite ones."""
+    matrices = [_check_matrix(target, "target matrix A", semidefinite)]
+    for name, matrix in backgrounds.items():
+        label = f"matrix of background {name!r}"
+        matrices.append(_check_matrix(matrix, label, semidefinite))
+        if matrices[-1].shape != matrices[0].shape:
+            raise ValueError(f"{label} has shape {matrices[-1].shape}, the target matrix A has {matrices[0].shape}")
+    return np.stack(matrices)
+
+
+def _check_matrix(value: Any, label: str, semidefinite: bool) -> Array:
+    matrix = np.asarray(value)
+    if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
+        raise ValueError(f"{label} must be a square matrix; got shape {matrix.shape}")
+    if not np.issubdtype(matrix.dtype, np.number) or np.iscomplexobj(matrix):
+        raise TypeError(f"{label} must hold real numbers; got dtype {matrix.dtype}")
+    eps = np.finfo(matrix.dtype if matrix.dtype.kind == "f" else float).eps
+    matrix = matrix.astype(float)
+    if not np.all(np.isfinite(matrix)):
+        raise_not_finite(matrix, label)
+    size = max(float(np.abs(matrix).max()), np.finfo(float).tiny)
+    asymmetry = float(np.abs(matrix - matrix.T).max())
+    if asymmetry > 1e3 * eps * size:
+        raise ValueError(
+            f"{label} is not symmetric (largest difference {asymmetry:.3g}); pass a covariance matrix, "
+            "or (M + M.T) / 2 if the difference is rounding"
+        )
+    matrix = (matrix + matrix.T) / 2
+    if semidefinite:
+        smallest = float(np.linalg.eigvalsh(matrix)[0])
+        if smallest < -1e3 * eps * len(matrix) * size:
+            raise ValueError(
+                f"{label} is indefinite (smallest eigenvalue {smallest:.3g}): it is not a covariance matrix. "
+                "Use uca.solve_dual for general symmetric matrices."
+            )
+    return matrix

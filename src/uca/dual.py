@@ -1,0 +1,171 @@
+"""The dual problem of UCA: its value, its gradient, and what a solution looks like.
+
+    minimise  g(lambda) = lambda_max(A - sum_j lambda_j B_j) + sum_j lambda_j c_j   over lambda >= 0.
+
+g is a maximum of affine functions, so it is convex, and it is minimised. Each evaluation is an upper bound on the
+primal value  ``max tr(A V)  s.t.  tr V = 1, tr(B_j V) <= c_j, V psd``; each feasible V gives a lower bound.
+
+Solvers work with the *prices* ``w_j = lambda_j c_j`` and the backgrounds ``B_j / c_j``, so that every bound is 1 and
+tolerances mean the same for every background. Results are in the user's units.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from .eigen import eigenvalue_bound, top_eigenpairs
+from .operators.base import Array, Pencil
+
+
+@dataclass(frozen=True)
+class Certificate:
+    """How good a solution is proven to be.
+
+    Attributes
+    ----------
+    upper : float
+        Dual value g at the returned lambdas: no direction, and no mixture of directions, that respects the bounds has
+        a larger target variance.
+    lower : float
+        Target variance of a mixture of directions (a feasible primal matrix) that respects every bound.
+    gap : float
+        ``(upper - lower) / |upper|``.
+    tight : bool
+        Whether the first component itself attains the optimum and respects every bound.
+    kkt : float
+        Largest violation of the optimality conditions, relative to the bounds: background variance above a bound, or
+        different from it where lambda is positive.
+    status : str
+        ``"optimal"`` (gap at most the tolerance), ``"max_iter"`` or ``"stalled"``.
+    n_eigensolves : int
+        How many eigenproblems were solved.
+    message : str
+        The same in words.
+    """
+
+    upper: float
+    lower: float
+    gap: float
+    tight: bool
+    kkt: float
+    status: str
+    n_eigensolves: int
+    message: str
+
+
+@dataclass(frozen=True)
+class DualResult:
+    """Solution of the dual problem.
+
+    Attributes
+    ----------
+    lambdas : array of shape (m,)
+        The optimal multipliers.
+    value : float
+        The optimum (the certificate's upper bound).
+    eigenvalues : array of shape (k,)
+        Largest eigenvalues of ``A - sum_j lambda_j B_j``, descending.
+    vectors : array of shape (size, k)
+        Their orthonormal eigenvectors; the first is the first component.
+    bounds : array of shape (m,)
+        The bounds ``c_j`` that were used.
+    certificate : Certificate
+    solver : str
+        Name of the algorithm that found the lambdas.
+    n_iter : int
+        Its iterations.
+    """
+
+    lambdas: Array
+    value: float
+    eigenvalues: Array
+    vectors: Array
+    bounds: Array
+    certificate: Certificate
+    solver: str
+    n_iter: int
+
+
+@dataclass(frozen=True)
+class DualPoint:
+    """g and its surroundings at one vector of prices."""
+
+    prices: Array
+    value: float
+    eigenvalues: Array
+    vectors: Array
+    spent: Array  # v' B_j v / c_j of the first vector, so the gradient is 1 - spent
+
+    @property
+    def kkt(self) -> float:
+        """Largest violation of the optimality conditions at a simple eigenvalue; 0 means optimal."""
+        gradient = 1.0 - self.spent
+        return float(np.max(np.where(self.prices > 0, np.abs(gradient), -gradient), initial=0.0))
+
+
+@dataclass
+class Dual:
+    """The dual function of a pencil with given bounds; counts its eigen-solves.
+
+    ``floor`` is a value that no feasible mixture can fall below (0 where the target is a covariance): a smaller dual
+    value proves that the bounds cannot be met.
+    """
+
+    pencil: Pencil
+    bounds: Array
+    floor: float = 0.0
+    seed: int = 0
+    n_eigensolves: int = field(default=0, init=False)
+    _largest: float = field(default=0.0, init=False)
+
+    def __post_init__(self) -> None:
+        # A background without variance has bound 0 = tr(B)/p and constrains nothing: its price stays 0.
+        positive = self.bounds > 0
+        self.per_bound = np.divide(1.0, self.bounds, out=np.zeros_like(self.bounds), where=positive)
+        self.n_vectors = min(self.pencil.size, mixture_rank(self.pencil.n_backgrounds) + 2)
+
+    @property
+    def m(self) -> int:
+        """Number of backgrounds."""
+        return self.pencil.n_backgrounds
+
+    def evaluate(self, prices: Array, *, k: int | None = None, start: Array | None = None) -> DualPoint:
+        """g at ``prices`` with the ``k`` top eigenpairs; an upper bound on the optimum."""
+        operator = self.pencil.combine(1.0, -prices * self.per_bound)
+        pairs = top_eigenpairs(operator, min(k or self.n_vectors, self.pencil.size), start=start, seed=self.seed)
+        self.n_eigensolves += 1
+        spent = self.pencil.variances(pairs.vectors[:, :1])[1:, 0] * self.per_bound
+        value = float(pairs.values[0] + prices.sum())
+        self._largest = max(self._largest, abs(value))
+        return DualPoint(prices, value, pairs.values, pairs.vectors, spent)
+
+    def proves_infeasible(self, point: DualPoint) -> bool:
+        """Whether the value is below what any feasible mixture has, by more than rounding."""
+        return point.value < self.floor - 1e-9 * self._largest
+
+    def proven_value(self, point: DualPoint, slack: float) -> float:
+        """The point's value as an upper bound that does not rest on the convergence of an iterative method."""
+        operator = self.pencil.combine(1.0, -point.prices * self.per_bound)
+        top = eigenvalue_bound(operator, float(point.eigenvalues[0]), slack)
+        return float(top + point.prices.sum())
+
+    def project(self, vectors: Array) -> tuple[Array, Array]:
+        """Products of an orthonormal block with every (price-scaled) operator: ``(A V, [B_j V / c_j])``."""
+        products = self.pencil.products(vectors)
+        return products[0], products[1:] * self.per_bound[:, np.newaxis, np.newaxis]
+
+    def lambdas(self, prices: Array) -> Array:
+        """Multipliers in the user's units."""
+        return prices * self.per_bound
+
+
+def mixture_rank(m: int) -> int:
+    """Largest rank r that an extreme optimal mixture needs: r (r + 1) / 2 <= m + 1 (Pataki 1998)."""
+    return int((np.sqrt(8 * (m + 1) + 1) - 1) / 2)
+
+
+def mean_bounds(pencil: Pencil) -> Array:
+    """``c_j = tr(B_j) / p``: the variance that a random direction explains in background j."""
+    return np.array([operator.trace for operator in pencil.backgrounds]) / pencil.n_features

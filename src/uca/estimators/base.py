@@ -1,0 +1,100 @@
+"""What every estimator of the package shares: columns by name, scores, and fits that succeed whole or not at all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.utils import Tags, check_array
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from .._validation import align_columns, raise_not_finite
+from ..operators.base import Array
+from ..operators.moments import BLOCK_BYTES, inverse
+
+
+class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
+    """Linear scores of a fitted contrastive model.
+
+    Subclasses fit ``components_`` (k, p), ``mean_``, ``scale_`` (p,) and ``explained_variance_`` (k,), and call
+    :meth:`_install` once, at the end of a successful fit.
+    """
+
+    whiten: bool
+    components_: Array
+    mean_: Array
+    scale_: Array
+    explained_variance_: Array
+    n_features_in_: int
+
+    def transform(self, X: Any) -> Array:
+        """Scores of rows on the components.
+
+        Parameters
+        ----------
+        X : array or table of shape (n, p)
+            Rows of any dataset; they are centred and scaled as the target was. Columns of a table are matched by name.
+
+        Returns
+        -------
+        scores : array of shape (n, k)
+        """
+        check_is_fitted(self)
+        X = align_columns(X, getattr(self, "feature_names_in_", None), "X")
+        X = validate_data(
+            self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=1
+        )
+        weights = (self.components_ * inverse(self.scale_)).T * self._score_scale()
+        scores = np.empty((len(X), weights.shape[1]), dtype=X.dtype)
+        rows = max(1, BLOCK_BYTES // (8 * X.shape[1]))
+        with np.errstate(invalid="ignore"):
+            for start in range(0, len(X), rows):
+                # Centring before the product keeps the digits of features with a large mean.
+                scores[start : start + rows] = (X[start : start + rows] - self.mean_) @ weights
+        if not np.isfinite(scores).all():
+            raise_not_finite(X, "X")
+        return scores
+
+    def inverse_transform(self, Z: Any) -> Array:
+        """Rows in feature space, in the units of the target, that have the given scores.
+
+        Parameters
+        ----------
+        Z : array of shape (n, k)
+
+        Returns
+        -------
+        X : array of shape (n, p)
+        """
+        check_is_fitted(self)
+        Z = check_array(Z, dtype=[np.float64, np.float32], estimator=self, input_name="Z")
+        if Z.shape[1] != len(self.components_):
+            raise ValueError(f"Z has {Z.shape[1]} columns, but there are {len(self.components_)} components")
+        rows = (Z / self._score_scale()) @ self.components_ * self.scale_ + self.mean_
+        return rows.astype(Z.dtype, copy=False)
+
+    def _score_scale(self) -> Array:
+        """Factor on each score: 1, or one over the target's deviation along the component (1 where that is 0)."""
+        if not self.whiten:
+            return np.ones(len(self.components_))
+        deviation = np.sqrt(self.explained_variance_.astype(float))
+        return np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
+
+    def _install(self, fitted: dict[str, Any]) -> None:
+        """Replace everything fitted before by ``fitted``, in one step that cannot fail halfway."""
+        parameters = {name: value for name, value in self.__dict__.items() if not _is_fitted_name(name)}
+        self.__dict__ = {**parameters, **fitted}
+
+    @property
+    def _n_features_out(self) -> int:
+        return len(self.components_)
+
+    def __sklearn_tags__(self) -> Tags:
+        tags = super().__sklearn_tags__()
+        tags.transformer_tags.preserves_dtype = ["float64", "float32"]
+        return tags
+
+
+def _is_fitted_name(name: str) -> bool:
+    return name.endswith("_") and not name.startswith("_") or name == "_stream"

@@ -1,0 +1,78 @@
+"""A fitted model as a small table for people."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from textwrap import wrap
+from typing import Any
+
+import numpy as np
+
+WIDTH = 100
+
+
+class Summary(str):
+    """Text that shows itself as text, also where an interpreter prints the value of an expression."""
+
+    __slots__ = ()
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+def summarise(model: Any) -> Summary:
+    """The summary of a fitted :class:`~uca.UCA`."""
+    rows = "?" if model.n_samples_ is None else f"{model.n_samples_}"
+    m = len(model.background_names_)
+    lines = [
+        f"Unique Component Analysis: target {rows} x {model.n_features_in_}, "
+        f"{m} background{'' if m == 1 else 's'}, components={model.components!r}",
+        "",
+    ]
+    if m:
+        lines += _table(
+            ["background", "lambda", "bound"],
+            [
+                [name, f"{weight:.6g}", f"{bound:.4g}"]
+                for name, weight, bound in zip(model.background_names_, model.lambdas_, model.bounds_, strict=True)
+            ],
+        )
+        lines.append("")
+    lines += _table(["component", "eigenvalue", "target", "% of target", *model.background_names_], _components(model))
+    if m and np.any(_exceeds(model)):
+        lines.append(f"* more than the bound. {_reason(model)}")
+    lines += ["", *wrap(model.certificate_.message, WIDTH)]
+    return Summary("\n".join(lines))
+
+
+def _exceeds(model: Any) -> np.ndarray:
+    return np.asarray(model.background_variance_ > model.bounds_ * (1 + 1e-6))
+
+
+def _reason(model: Any) -> str:
+    if model.components == "joint":
+        return "Only the first component is bound; components='sequential' bounds them all."
+    return "No single direction attains the optimum there; see the certificate."
+
+
+def _components(model: Any) -> list[list[str]]:
+    marks = np.where(_exceeds(model), "*", "")
+    return [
+        [
+            f"{i + 1}",
+            f"{model.eigenvalues_[i]:.4f}",
+            f"{model.explained_variance_[i]:.4f}",
+            f"{100 * model.explained_variance_ratio_[i]:.1f}",
+            *(f"{v:.4f}{mark}" for v, mark in zip(model.background_variance_[i], marks[i], strict=True)),
+        ]
+        for i in range(len(model.components_))
+    ]
+
+
+def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
+    lines = [
+        "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        for row in (header, *rows)
+    ]
+    return [lines[0], "-" * len(lines[0]), *lines[1:]]

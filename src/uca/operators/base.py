@@ -1,0 +1,159 @@
+"""The operator contract: all that a solver may know about data.
+
+A :class:`CovarianceOperator` is a symmetric matrix that can be multiplied with a block of vectors. A :class:`Pencil`
+is one target operator and any number of background operators on the same space. Solvers ask a pencil for products
+and for combinations such as ``A - sum_j lambda_j B_j``; they never ask what is inside. A new way to hold data is one
+new file with a subclass of :class:`CovarianceOperator`, and of :class:`Pencil` where several products can share a pass.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+Array = NDArray[np.floating]
+
+
+class CovarianceOperator(ABC):
+    """A symmetric matrix of order ``size``, known through its products."""
+
+    @property
+    @abstractmethod
+    def size(self) -> int:
+        """Order of the matrix."""
+
+    @property
+    @abstractmethod
+    def trace(self) -> float:
+        """Sum of the diagonal."""
+
+    @abstractmethod
+    def __matmul__(self, vectors: Array) -> Array:
+        """Product with a block of vectors, (size, k) -> (size, k)."""
+
+    def dense(self) -> Array | None:
+        """The matrix itself where it is held in memory, else None. Callers must not write to it."""
+        return None
+
+
+@dataclass(frozen=True)
+class LinearCombination(CovarianceOperator):
+    """``sum_i weights[i] * operators[i]``, never formed."""
+
+    operators: tuple[CovarianceOperator, ...]
+    weights: tuple[float, ...]
+
+    @property
+    def size(self) -> int:
+        return self.operators[0].size
+
+    @property
+    def trace(self) -> float:
+        return float(sum(w * op.trace for op, w in zip(self.operators, self.weights, strict=True)))
+
+    def __matmul__(self, vectors: Array) -> Array:
+        out = np.zeros(vectors.shape)
+        for operator, weight in zip(self.operators, self.weights, strict=True):
+            if weight:
+                out += weight * (operator @ vectors)
+        return out
+
+
+@dataclass(frozen=True)
+class Complement(CovarianceOperator):
+    """``Q' S Q``, where the columns of Q are an orthonormal basis of the complement of one unit vector.
+
+    Q consists of all columns but the first of the Householder reflection that sends the vector to an axis, so products
+    with Q cost one dot product a vector.
+    """
+
+    operator: CovarianceOperator
+    reflector: Array
+
+    @property
+    def size(self) -> int:
+        return self.operator.size - 1
+
+    @property
+    def trace(self) -> float:
+        removed = embed(np.zeros((self.size, 1)), self.reflector, first=1.0)
+        return self.operator.trace - float((removed.T @ (self.operator @ removed)).item())
+
+    def __matmul__(self, vectors: Array) -> Array:
+        return reflect(self.operator @ embed(vectors, self.reflector), self.reflector)[1:]
+
+
+def householder(vector: Array) -> Array:
+    """Unit vector w such that ``(I - 2 w w') vector`` lies along the first axis."""
+    reflector = np.array(vector, dtype=float)
+    reflector[0] += np.copysign(np.linalg.norm(vector), vector[0])
+    return reflector / np.linalg.norm(reflector)
+
+
+def reflect(vectors: Array, reflector: Array) -> Array:
+    """``(I - 2 w w') vectors``."""
+    return vectors - np.multiply.outer(2.0 * reflector, reflector @ vectors)
+
+
+def embed(vectors: Array, reflector: Array, first: float = 0.0) -> Array:
+    """Coordinates in the complement, (size - 1, k), to coordinates in the whole space, (size, k)."""
+    padded = np.vstack([np.full((1, vectors.shape[1]), first), vectors])
+    return reflect(padded, reflector)
+
+
+@dataclass(frozen=True)
+class Pencil:
+    """Target and backgrounds as operators on one working space.
+
+    Attributes
+    ----------
+    target : CovarianceOperator
+        The target's covariance ``A``.
+    backgrounds : tuple of CovarianceOperator
+        The backgrounds' covariances ``B_1 ... B_m``, possibly none.
+    n_features : int
+        Number of features p of the data. The working space may be smaller (a reduced form); p is what turns a trace
+        into the variance that a random direction explains.
+    """
+
+    target: CovarianceOperator
+    backgrounds: tuple[CovarianceOperator, ...]
+    n_features: int
+
+    @property
+    def size(self) -> int:
+        """Dimension of the working space."""
+        return self.target.size
+
+    @property
+    def n_backgrounds(self) -> int:
+        """Number of backgrounds m."""
+        return len(self.backgrounds)
+
+    def combine(self, target_weight: float, background_weights: ArrayLike) -> CovarianceOperator:
+        """``target_weight * A + sum_j background_weights[j] * B_j`` as one operator."""
+        weights = (float(target_weight), *np.asarray(background_weights, dtype=float).tolist())
+        return LinearCombination((self.target, *self.backgrounds), weights)
+
+    def products(self, vectors: Array) -> Array:
+        """``A V, B_1 V, ..., B_m V`` stacked, (m + 1, size, k): one pass over the data where passes are expensive."""
+        return np.stack([operator @ vectors for operator in (self.target, *self.backgrounds)])
+
+    def complement(self, vector: Array) -> tuple[Pencil, Array]:
+        """The pencil on the orthogonal complement of a unit vector, and the reflector for :func:`embed`."""
+        w = householder(vector)
+        pencil = Pencil(
+            Complement(self.target, w), tuple(Complement(b, w) for b in self.backgrounds), self.n_features
+        )
+        return pencil, w
+
+    def variances(self, vectors: Array) -> Array:
+        """``v' S v`` for every column v and every operator S = A, B_1 ... B_m; shape (m + 1, k)."""
+        return np.einsum("dk,sdk->sk", vectors, self.products(vectors))
+
+    def traces(self) -> Array:
+        """Traces of A, B_1 ... B_m."""
+        return np.array([operator.trace for operator in (self.target, *self.backgrounds)])

@@ -1,0 +1,54 @@
+"""Covariances held as matrices."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .base import Array, CovarianceOperator, Pencil, householder, reflect
+
+
+@dataclass(frozen=True)
+class DenseCovariance(CovarianceOperator):
+    """A symmetric matrix in memory."""
+
+    matrix: Array
+
+    @property
+    def size(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def trace(self) -> float:
+        return float(np.trace(self.matrix))
+
+    def __matmul__(self, vectors: Array) -> Array:
+        return self.matrix @ vectors
+
+    def dense(self) -> Array:
+        return self.matrix
+
+
+class DensePencil(Pencil):
+    """A pencil whose matrices are stacked in one array, so that combining them is one product."""
+
+    def __init__(self, matrices: Array, n_features: int | None = None):
+        operators = tuple(DenseCovariance(matrix) for matrix in matrices)
+        super().__init__(operators[0], operators[1:], n_features or len(matrices[0]))
+        object.__setattr__(self, "_matrices", matrices)  # the dataclass is frozen
+
+    _matrices: Array
+
+    def combine(self, target_weight: float, background_weights: ArrayLike) -> DenseCovariance:
+        weights = np.concatenate([[target_weight], np.asarray(background_weights, dtype=float)])
+        return DenseCovariance(np.tensordot(weights, self._matrices, axes=1))
+
+    def products(self, vectors: Array) -> Array:
+        return self._matrices @ vectors
+
+    def complement(self, vector: Array) -> tuple[DensePencil, Array]:
+        w = householder(vector)
+        reflected = np.stack([reflect(reflect(matrix, w).T, w)[1:, 1:] for matrix in self._matrices])
+        return DensePencil(reflected, self.n_features), w

@@ -1,0 +1,210 @@
+"""Representation ``reduced``: for more features than rows, everything after one Gram pass is N x N.
+
+Stack the standardised rows of all datasets as Z (N x p). Every direction with variance anywhere lies in the span of
+these rows. With a pivoted Cholesky factor of the Gram matrix, ``Z Z' = F F'``, the rows of F are the rows of Z in
+orthonormal coordinates of that span, so the covariances in the working space are those of F. Components are lifted back
+once: ``Z' L^{-T} u`` with L the triangular part of F. p enters twice, never again.
+
+The rest of feature space has no variance in any dataset. It matters (mass there spends no bound), so the working space
+gets a few coordinates for it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from scipy.linalg import lapack, solve_triangular
+
+from .._threads import blas_for, in_lanes
+from .._validation import raise_not_finite
+from .base import Array
+from .dense import DensePencil
+from .moments import BLOCK_BYTES, PARALLEL_BYTES, center_block, deviations, divisor, inverse
+from .representation import Representation
+
+EMPTY = 1e-12  # weight on a direction without variance that is rounding
+
+
+def from_gram(
+    arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str, n_empty: int
+) -> Representation:
+    """Reduced form of the target (first) and the backgrounds, with up to ``n_empty`` coordinates without variance."""
+    blocks = ColumnBlocks(arrays, center=center, scale=scale)
+    gram = blocks.gram()
+    for array, label, rows, deviation in zip(arrays, labels, blocks.rows, blocks.deviations, strict=True):
+        if not (np.isfinite(gram[rows, rows].diagonal()).all() and np.isfinite(deviation).all()):
+            raise_not_finite(array, label)
+    weights, traces = _balance(gram, blocks.rows)
+    gram *= weights
+    gram *= weights[:, np.newaxis]
+    factor, pivots, rank = _pivoted_cholesky(gram, blocks.dtype)
+    n_features = arrays[0].shape[1]
+    n_empty = min(n_empty, n_features - rank)
+    coordinates = np.zeros((len(factor), rank + n_empty))
+    coordinates[pivots, :rank] = factor[:, :rank]
+    matrices = np.stack(
+        [trace * (coordinates[rows].T @ coordinates[rows]) for rows, trace in zip(blocks.rows, traces, strict=True)]
+    )
+    lift = Lift(blocks, factor[:rank, :rank], pivots[:rank], weights)
+    scale_ = blocks.deviations[0] if scale else np.ones(n_features)
+    n_constant = tuple(int(np.sum(d == 0)) if scale else 0 for d in blocks.deviations)
+    return Representation("reduced", DensePencil(matrices, n_features), lift, blocks.means[0], scale_, n_constant)
+
+
+def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, list[float]]:
+    """Row weights that give every dataset trace 1, so that none is lost beside one with larger units; and the traces."""
+    weights, traces = np.zeros(len(gram)), []
+    diagonal = gram.diagonal()
+    for where in rows:
+        total = float(diagonal[where].sum())
+        traces.append(total / divisor(where.stop - where.start))
+        weights[where] = 1.0 / np.sqrt(total) if total > 0 else 0.0
+    return weights, traces
+
+
+def _pivoted_cholesky(gram: Array, dtype: np.dtype) -> tuple[Array, Array, int]:
+    """Lower factor with rows in pivot order, the pivots, and the numerical rank."""
+    with blas_for(len(gram)):
+        tol = len(gram) * np.finfo(dtype).eps * max(gram.diagonal().max(), np.finfo(float).tiny)
+        factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
+    return np.tril(factor), pivots - 1, int(rank)
+
+
+@dataclass(frozen=True)
+class Lift:
+    """From the working space back to features."""
+
+    blocks: ColumnBlocks
+    triangle: Array
+    pivots: Array
+    weights: Array
+
+    def __call__(self, vectors: Array) -> Array:
+        rank = len(self.triangle)
+        components = self.blocks.transposed_product(self._row_weights(vectors[:rank]))
+        empty = vectors[rank:]
+        if np.any(np.abs(empty) > EMPTY):
+            components += empty.T @ self._empty_directions(len(empty))
+        # Orthonormal up to rounding already; QR makes it exact, and keeps the order.
+        q, r = np.linalg.qr(components.T)
+        return (q * np.where(np.diag(r) < 0, -1.0, 1.0)).T
+
+    def _row_weights(self, vectors: Array) -> Array:
+        """Coefficients a with ``Z' a`` = the lifted vectors, on all rows."""
+        weights = np.zeros((len(self.weights), vectors.shape[1]))
+        weights[self.pivots] = solve_triangular(self.triangle, vectors, lower=True, trans=1, check_finite=False)
+        return weights * self.weights[:, np.newaxis]
+
+    def _empty_directions(self, k: int) -> Array:
+        """Seeded orthonormal directions, (k, p), in which no dataset varies."""
+        directions = np.random.default_rng(0).standard_normal((k, self.blocks.n_features))
+        for _ in range(2):  # the second pass removes what rounding left
+            scores = self.blocks.product(directions.T) * self.weights[:, np.newaxis]
+            inside = solve_triangular(self.triangle, scores[self.pivots], lower=True, check_finite=False)
+            directions -= self.blocks.transposed_product(self._row_weights(inside))
+            directions = np.linalg.qr(directions.T)[0].T
+        return directions
+
+
+class ColumnBlocks:
+    """Passes over the standardised rows of all datasets, a few columns at a time in a small buffer.
+
+    The first pass, :meth:`gram`, also finds the means and deviations of every dataset.
+    """
+
+    def __init__(self, arrays: Sequence[Array], *, center: bool, scale: bool | str):
+        self.arrays, self.center, self.scale = arrays, center, scale
+        self.n_features = arrays[0].shape[1]
+        self.dtype = np.result_type(*arrays)
+        stops = np.cumsum([len(array) for array in arrays]).tolist()
+        self.rows = [slice(stop - len(array), stop) for stop, array in zip(stops, arrays, strict=True)]
+        self.n_rows = stops[-1]
+        self.means = [np.zeros(self.n_features) for _ in arrays]
+        self.deviations = [np.ones(self.n_features) for _ in arrays]
+        width = max(64, BLOCK_BYTES // (self.n_rows * self.dtype.itemsize))
+        self._columns = [slice(s, min(s + width, self.n_features)) for s in range(0, self.n_features, width)]
+        self._width = min(width, self.n_features)
+        self._parallel = self.n_rows * self.n_features * self.dtype.itemsize >= PARALLEL_BYTES
+
+    def gram(self) -> Array:
+        """``Z Z'`` in float64."""
+
+        def work(share: Sequence[slice]) -> Array:
+            total, buffer = np.zeros((self.n_rows, self.n_rows)), self._buffer()
+            for columns in share:
+                z = self._measure(columns, buffer)
+                total += z @ z.T
+            return total
+
+        with np.errstate(invalid="ignore", over="ignore"):
+            return self._sum(work)
+
+    def product(self, vectors: Array) -> Array:
+        """``Z V`` for V of shape (p, k)."""
+
+        def work(share: Sequence[slice]) -> Array:
+            total, buffer = np.zeros((self.n_rows, vectors.shape[1])), self._buffer()
+            for columns in share:
+                total += self._standardised(columns, buffer) @ vectors[columns]
+            return total
+
+        return self._sum(work)
+
+    def transposed_product(self, weights: Array) -> Array:
+        """``(Z' W)'``, of shape (k, p), for W of shape (N, k)."""
+        out = np.empty((weights.shape[1], self.n_features))
+        left = np.ascontiguousarray(weights.T.astype(self.dtype))
+
+        def work(share: Sequence[slice]) -> None:
+            buffer = self._buffer()
+            for columns in share:
+                out[:, columns] = left @ self._standardised(columns, buffer)
+
+        in_lanes(work, self._columns, parallel=self._parallel)
+        return out
+
+    def _sum(self, work: Callable[[Sequence[slice]], Array]) -> Array:
+        first, *others = in_lanes(work, self._columns, parallel=self._parallel)
+        for other in others:
+            first += other
+        return first
+
+    def _buffer(self) -> Array:
+        return np.empty((self.n_rows, self._width), dtype=self.dtype)
+
+    def _measure(self, columns: slice, buffer: Array) -> Array:
+        """Standardise a block, finding and storing its means and deviations."""
+        z = buffer[:, : columns.stop - columns.start]
+        for i, (array, rows) in enumerate(zip(self.arrays, self.rows, strict=True)):
+            part = z[rows]
+            if self.center:
+                self.means[i][columns] = center_block(array[:, columns], part)
+            else:
+                np.copyto(part, array[:, columns])
+            if self.scale:
+                part *= inverse(self._deviation(i, columns, part)).astype(self.dtype)
+        return z
+
+    def _deviation(self, i: int, columns: slice, part: Array) -> Array:
+        if i and self.scale == "target":
+            found = self.deviations[0][columns]
+        else:
+            sums = np.einsum("ij,ij->j", part, part, dtype=self.dtype).astype(float)
+            found = deviations(sums, self.means[i][columns], len(part), self.arrays[i].dtype)
+        self.deviations[i][columns] = found
+        return found
+
+    def _standardised(self, columns: slice, buffer: Array) -> Array:
+        """Standardise a block with the stored means and deviations."""
+        z = buffer[:, : columns.stop - columns.start]
+        for array, rows, mean, deviation in zip(self.arrays, self.rows, self.means, self.deviations, strict=True):
+            part = z[rows]
+            if self.center:
+                np.subtract(array[:, columns], mean[columns], out=part, casting="same_kind")
+            else:
+                np.copyto(part, array[:, columns])
+            if self.scale:
+                part *= inverse(deviation[columns]).astype(self.dtype)
+        return z

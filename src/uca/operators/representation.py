@@ -1,0 +1,34 @@
+"""What a representation hands to the layers above."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from .base import Array, Pencil
+
+
+@dataclass(frozen=True)
+class Representation:
+    """Data as a pencil on a working space, and the way back to features.
+
+    Attributes
+    ----------
+    name : str
+        ``"covariance"`` or ``"reduced"``.
+    pencil : Pencil
+        Standardised covariances on the working space.
+    lift : callable
+        Orthonormal vectors of the working space, (size, k), to orthonormal components, (k, p).
+    mean, scale : array of shape (p,)
+        What the target was centred and scaled by; scale is 0 for a feature that is constant in it.
+    n_constant : tuple of int
+        For the target and each background: how many features were constant and therefore set to 0.
+    """
+
+    name: str
+    pencil: Pencil
+    lift: Callable[[Array], Array]
+    mean: Array
+    scale: Array
+    n_constant: tuple[int, ...]

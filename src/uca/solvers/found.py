@@ -1,0 +1,47 @@
+"""What a solver hands over: the prices it found and the best primal matrix it can prove feasible."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..dual import Dual, DualPoint
+from ..operators.base import Array
+from .bundle import Bundle
+
+#: Called once an iteration with (iteration, upper bound, lower bound, relative gap).
+Callback = Callable[[int, float, float, float], None]
+
+
+@dataclass(frozen=True)
+class Found:
+    """Outcome of a solver, before it is certified.
+
+    ``factor`` (size, r) has ``V = factor @ factor.T`` feasible with target variance ``lower``, or is None.
+    """
+
+    point: DualPoint
+    lower: float
+    factor: Array | None
+    n_iter: int
+
+
+def relative_gap(upper: float, lower: float) -> float:
+    """``(upper - lower) / |upper|``; rounding may turn the difference negative, which is 0."""
+    if not np.isfinite(lower):
+        return np.inf
+    return max(upper - lower, 0.0) / max(abs(upper), np.finfo(float).tiny)
+
+
+def found_among(dual: Dual, visited: Sequence[DualPoint]) -> Found:
+    """The best of the visited points, with a feasible matrix from the eigenvectors at the best few of them."""
+    ranked = sorted(visited, key=lambda point: (point.value, point.kkt))
+    best = ranked[0]
+    bundle = Bundle(dual)
+    for point in ranked[: dual.m + 4]:
+        bundle.extend(point.vectors)
+    small = bundle.solve(best.prices, box=10.0 * max(float(best.prices.max(initial=0.0)), abs(best.value)))
+    factor = None if small.factor is None else bundle.basis @ small.factor
+    return Found(best, small.lower, factor, len(visited))

@@ -1,0 +1,60 @@
+"""What to tell the user when no mixture of directions respects the bounds."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..dual import Dual
+from ..operators.base import LinearCombination, Pencil
+from .subspace import solve_subspace
+
+
+class InfeasibleBoundsError(ValueError):
+    """No direction, and no mixture of directions, respects the bounds."""
+
+
+def explain_infeasible(dual: Dual, names: Sequence[str]) -> InfeasibleBoundsError:
+    """An error that names a background whose bound is too small, and the smallest bound that is attainable."""
+    alone = [smallest_attainable(dual, j, others=False) for j in range(dual.m)]
+    too_small = [j for j in range(dual.m) if alone[j] > dual.bounds[j]]
+    if too_small:
+        told = "; ".join(
+            f"background {names[j]!r} has bound {dual.bounds[j]:.6g}, the smallest attainable is {_round_up(alone[j])}"
+            for j in too_small
+        )
+        return InfeasibleBoundsError(f"no direction satisfies the bounds: {told}. Raise the bound, or use bound='mean'.")
+    together = np.array([smallest_attainable(dual, j, others=True) for j in range(dual.m)])
+    j = int(np.argmin(together / dual.bounds))
+    if not np.isfinite(together[j]):
+        told = ", ".join(f"{names[j]!r} ({dual.bounds[j]:.6g})" for j in range(dual.m))
+        return InfeasibleBoundsError(
+            f"no direction satisfies all bounds together, and raising one alone does not help: {told}. "
+            "Raise several, or use bound='mean'."
+        )
+    return InfeasibleBoundsError(
+        f"no direction satisfies all bounds together: background {names[j]!r} has bound {dual.bounds[j]:.6g}, the smallest "
+        f"attainable with the other bounds kept is {_round_up(together[j])}. Raise it (or the others), or use bound='mean'."
+    )
+
+
+def smallest_attainable(dual: Dual, j: int, *, others: bool) -> float:
+    """``min tr(B_j V)`` over mixtures V, with or without the bounds on the other backgrounds; inf where there is none.
+
+    It is the UCA problem with target ``-B_j``; its lower bound belongs to a feasible V, so the figure is attainable.
+    """
+    pencil = dual.pencil
+    rest = [i for i in range(dual.m) if i != j and others]
+    negative = LinearCombination((pencil.backgrounds[j],), (-1.0,))
+    swapped = Pencil(negative, tuple(pencil.backgrounds[i] for i in rest), pencil.n_features)
+    problem = Dual(swapped, dual.bounds[rest], floor=-2.0 * pencil.backgrounds[j].trace, seed=dual.seed)
+    return -solve_subspace(problem, tol=1e-7, max_iter=100).lower
+
+
+def _round_up(value: float) -> str:
+    """Six digits, rounded up, so that the figure itself is attainable when typed in."""
+    if value <= 0:
+        return "0"
+    unit = 10.0 ** (np.floor(np.log10(value)) - 5)
+    return f"{np.ceil(value / unit) * unit:.6g}"

@@ -1,0 +1,42 @@
+"""L-BFGS-B on the dual with its analytic gradient: the plain choice, kept for comparison.
+
+The dual has kinks where the top eigenvalue is multiple; a quasi-Newton method can stop early there. Its certificate
+shows it.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..dual import Dual, DualPoint
+from ..operators.base import Array
+from .found import Callback, Found, found_among, relative_gap
+
+
+def solve_lbfgs(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
+    """Minimise the dual by L-BFGS-B from lambda = 0."""
+    visited = [dual.evaluate(np.zeros(dual.m))]
+    if dual.m == 0:
+        return found_among(dual, visited)
+    unit = max(abs(visited[0].value), np.finfo(float).tiny)  # prices and values near 1 suit the line search
+
+    def value_and_gradient(prices: Array) -> tuple[float, Array]:
+        point = dual.evaluate(prices * unit, start=visited[-1].vectors)
+        visited.append(point)
+        if callback is not None:
+            value = min(p.value for p in visited)
+            callback(len(visited), value, -np.inf, relative_gap(value, -np.inf))
+        # Below the floor the bounds are infeasible and the value has no minimum: a flat gradient ends the search.
+        gradient = np.zeros(dual.m) if dual.proves_infeasible(point) else 1.0 - point.spent
+        return point.value / unit, gradient
+
+    minimize(
+        value_and_gradient,
+        np.zeros(dual.m),
+        jac=True,
+        method="L-BFGS-B",
+        bounds=[(0.0, None)] * dual.m,
+        options={"maxiter": max_iter, "ftol": 1e-15, "gtol": 1e-10, "maxcor": max(10, dual.m)},
+    )
+    return found_among(dual, visited)

@@ -1,0 +1,203 @@
+"""The UCA problem inside a small subspace, solved exactly.
+
+Given the projections ``A = W'AW`` and ``B_j = W'B_jW / c_j`` (every bound is 1), find the prices that minimise the
+projected dual, and a feasible primal matrix V. Because V lives in the subspace of the whole problem, ``tr(A V)`` is a
+lower bound on the whole optimum. It counts only if V is feasible: trace 1, psd, no bound exceeded by more than rounding.
+
+Where the top eigenvalue is simple, Newton's method on the active prices finds the optimum to machine precision and
+V = uu'. Where it is not, the small semidefinite programme gives prices and V, and V is made feasible exactly.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..operators.base import Array
+from .sdp import solve_sdp
+
+FEASIBLE = 1e-12  # relative excess over a bound that is rounding, not a violation
+NEWTON_DONE = 1e-13  # KKT residual at which Newton stops
+NEWTON_STEPS = 15
+HALVINGS = tuple(0.5**i for i in range(5))  # a longer line search means a kink is near
+SDP_MAX = 12  # the semidefinite programme costs 3 ms on 10 directions, 30 ms on 20
+
+
+@dataclass(frozen=True)
+class Projected:
+    """Optimum inside the subspace.
+
+    ``factor`` (q, r) has ``V = factor @ factor.T``; it is None where no feasible matrix was found, and ``lower`` is
+    then minus infinity.
+    """
+
+    prices: Array
+    factor: Array | None
+    lower: float
+
+
+def solve_projected(a: Array, b: Array, start: Array, box: float) -> Projected:
+    """Solve the projected problem; ``box`` limits the prices where the subspace has no feasible matrix."""
+    scale = max(float(np.linalg.norm(a)), np.finfo(float).tiny)
+    a = a / scale
+    if len(b) and np.linalg.eigvalsh(b.sum(axis=0))[0] > len(b):
+        # Every mixture spends more than the bounds allow together: the prices go up as far as the box lets them.
+        return Projected(np.full(len(b), box), None, -np.inf)
+    smooth = _newton(a, b, start / scale, box / scale)
+    if smooth is not None:
+        return _finish(a, b, *smooth, scale)
+    keep = _most_useful(a, b, start / scale)
+    prices, mixture = solve_sdp(_sandwich(a, keep), _sandwich(b, keep), box / scale)
+    smooth = _newton(a, b, prices, box / scale)
+    if smooth is not None:
+        return _finish(a, b, *smooth, scale)
+    return _finish(a, b, prices, keep @ _psd_factor(mixture), scale)
+
+
+def _finish(a: Array, b: Array, prices: Array, factor: Array, scale: float) -> Projected:
+    feasible = make_feasible(b, factor, prices)
+    lower = -np.inf if feasible is None else scale * float(np.sum(feasible * (a @ feasible)))
+    return Projected(prices * scale, feasible, lower)
+
+
+def contrast(a: Array, b: Array, prices: Array) -> Array:
+    """``A - sum_j w_j B_j``."""
+    return a - (prices @ b.reshape(len(b), a.size)).reshape(a.shape)
+
+
+def _sandwich(matrices: Array, basis: Array) -> Array:
+    return basis.T @ matrices @ basis
+
+
+def _most_useful(a: Array, b: Array, prices: Array) -> Array:
+    """Basis of at most ``SDP_MAX`` directions: top eigenvectors here, and the least expensive direction."""
+    q = len(a)
+    if q <= SDP_MAX:
+        return np.eye(q)
+    top = np.linalg.eigh(contrast(a, b, prices))[1][:, ::-1][:, : SDP_MAX - 1]
+    cheap = np.linalg.eigh(b.sum(axis=0))[1][:, :1]
+    return np.linalg.qr(np.hstack([top, cheap]))[0]
+
+
+# --- smooth optimum ------------------------------------------------------------------------------------------------
+
+
+def _newton(a: Array, b: Array, prices: Array, box: float) -> tuple[Array, Array] | None:
+    """Projected Newton on the prices; None where the top eigenvalue is (nearly) multiple or no optimum is in the box."""
+    if len(a) == 1:
+        return None
+    prices = prices.copy()
+    state = _State.at(a, b, prices)
+    for _ in range(NEWTON_STEPS):
+        free = (prices > 0) | (state.gradient < 0)
+        residual = np.max(np.abs(state.gradient), where=free, initial=0.0)
+        if residual <= NEWTON_DONE:
+            return prices, state.vectors[:, :1]
+        if state.values[0] - state.values[1] <= 1e-7:
+            return None
+        step = _newton_step(b, state, free)
+        moved = _line_search(a, b, prices, state, step)
+        if moved is None or np.any(moved.prices > box):
+            break
+        prices, state = moved.prices, moved
+    # Rounding can stop Newton just short of its goal; what it has is then still good to the feasibility tolerance.
+    free = (prices > 0) | (state.gradient < 0)
+    done = np.max(np.abs(state.gradient), where=free, initial=0.0) <= FEASIBLE
+    return (prices, state.vectors[:, :1]) if done else None
+
+
+@dataclass(frozen=True)
+class _State:
+    prices: Array
+    value: float
+    values: Array
+    vectors: Array
+    gradient: Array
+
+    @classmethod
+    def at(cls, a: Array, b: Array, prices: Array) -> _State:
+        values, vectors = np.linalg.eigh(contrast(a, b, prices))
+        values, vectors = values[::-1], vectors[:, ::-1]
+        top = vectors[:, 0]
+        return cls(prices, values[0] + prices.sum(), values, vectors, 1.0 - (b @ top) @ top)
+
+
+def _newton_step(b: Array, state: _State, free: Array) -> Array:
+    """Newton direction on the free prices. Hessian: ``2 sum_i (v'B_j v_i)(v'B_k v_i) / (mu_1 - mu_i)``."""
+    coupling = (b[free] @ state.vectors[:, 0]) @ state.vectors[:, 1:]
+    hessian = 2.0 * (coupling / (state.values[0] - state.values[1:])) @ coupling.T
+    # Equal backgrounds make it singular: a tiny ridge shares the step between them.
+    hessian.flat[:: len(hessian) + 1] += max(1e-13 * hessian.trace(), 1e-300)
+    step = np.zeros(len(b))
+    step[free] = -np.linalg.solve(hessian, state.gradient[free])
+    return step
+
+
+def _line_search(a: Array, b: Array, prices: Array, state: _State, step: Array) -> _State | None:
+    """Backtrack along the projected step until the value falls (or the KKT residual does, near the end)."""
+    for shrink in HALVINGS:
+        candidate = _State.at(a, b, np.maximum(prices + shrink * step, 0.0))
+        promised = state.gradient @ (candidate.prices - prices)
+        if candidate.value <= state.value + 1e-4 * promised:
+            return candidate
+        near = abs(candidate.value - state.value) <= 1e-13 * max(1.0, abs(state.value))
+        if near and np.linalg.norm(candidate.gradient) < np.linalg.norm(state.gradient):
+            return candidate
+    return None
+
+
+# --- feasible primal matrix ----------------------------------------------------------------------------------------
+
+
+def _psd_factor(mixture: Array) -> Array:
+    """F with ``F F' = V`` after dropping directions that carry no weight, scaled to trace 1."""
+    weights, vectors = np.linalg.eigh(mixture)
+    keep = weights > 1e-8 * max(weights[-1], 1e-300)
+    factor = vectors[:, keep] * np.sqrt(weights[keep])
+    return factor / np.linalg.norm(factor)
+
+
+def make_feasible(b: Array, factor: Array, prices: Array) -> Array | None:
+    """The factor of a feasible matrix near ``factor @ factor.T``, or None: as it is, corrected, or mixed."""
+    for mend in (lambda: factor, lambda: _correct(b, factor, prices), lambda: _mix(b, factor)):
+        attempt = mend()
+        if attempt is not None and np.all(_spent(b, attempt) <= 1.0 + FEASIBLE):
+            return attempt
+    return None
+
+
+def _spent(b: Array, factor: Array) -> Array:
+    """``tr(B_j V)`` for every background."""
+    return np.einsum("qr,jqr->j", factor, b @ factor)
+
+
+def _correct(b: Array, factor: Array, prices: Array) -> Array | None:
+    """Smallest symmetric change inside the range of V that puts it exactly on the bounds it is near or above."""
+    spent = _spent(b, factor)
+    active = (spent > 1.0) | ((prices > 0) & (np.abs(spent - 1.0) < 1e-4))
+    r = factor.shape[1]
+    inner = np.concatenate([_sandwich(b[active], factor), (factor.T @ factor)[np.newaxis]])
+    wanted = np.append(1.0 - spent[active], 0.0)
+    change = np.linalg.lstsq(inner.reshape(len(inner), -1), wanted, rcond=None)[0].reshape(r, r)
+    weights, vectors = np.linalg.eigh(np.eye(r) + (change + change.T) / 2)
+    if weights[0] < 0:
+        return None
+    corrected = factor @ (vectors * np.sqrt(weights))
+    return corrected / np.linalg.norm(corrected)
+
+
+def _mix(b: Array, factor: Array) -> Array | None:
+    """Mix with the least expensive direction, just enough to respect every bound."""
+    spent = _spent(b, factor)
+    near = spent > 1.0 - 1e-6
+    if not near.any():
+        return factor
+    cheap = np.linalg.eigh(b[near].sum(axis=0))[1][:, :1]
+    cost = _spent(b, cheap)
+    over = spent > 1.0
+    if np.any(cost[over] >= 1.0):
+        return None
+    share = np.max((spent[over] - 1.0) / (spent[over] - cost[over]), initial=0.0)
+    share = min(1.0, share * (1 + 1e-9) + 1e-16)
+    return np.hstack([np.sqrt(1.0 - share) * factor, np.sqrt(share) * cheap])

@@ -1,0 +1,41 @@
+"""One background: find the root of ``c - v'Bv``, the derivative of the dual, by Brent's method.
+
+g is convex in its one multiplier, so the derivative grows from negative to positive and a bracket always shrinks. A
+jump across zero (a multiple top eigenvalue) is found by the same bracket; the certificate then mixes the directions on
+its two sides.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from scipy.optimize import brentq
+
+from ..dual import Dual, DualPoint
+from .found import Callback, Found, found_among, relative_gap
+
+BRACKET_START = 0.3  # in units of g(0)
+BRACKET_GROWTH = 10.0
+BRACKET_MAX = 1e12
+
+
+def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
+    """Minimise the dual of one background by bracketing the root of its derivative."""
+    if dual.m != 1:
+        raise ValueError(f"solver='root' takes exactly one background, got {dual.m}; use solver='subspace'")
+    visited: list[DualPoint] = []
+
+    def slope(price: float) -> float:
+        visited.append(dual.evaluate(np.array([price]), start=visited[-1].vectors if visited else None))
+        if callback is not None:
+            value = min(point.value for point in visited)
+            callback(len(visited), value, -np.inf, relative_gap(value, -np.inf))
+        return float(1.0 - visited[-1].spent[0])
+
+    if slope(0.0) < 0:
+        unit = max(abs(visited[0].value), np.finfo(float).tiny)
+        left, right = 0.0, BRACKET_START * unit
+        while slope(right) < 0 and not dual.proves_infeasible(visited[-1]) and right < BRACKET_MAX * unit:
+            left, right = right, right * BRACKET_GROWTH
+        if visited[-1].spent[0] <= 1.0:
+            brentq(slope, left, right, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=max_iter, disp=False)
+    return found_among(dual, visited)

@@ -1,0 +1,58 @@
+"""The small semidefinite programme, by Clarabel.
+
+    minimise  t + sum_j w_j   s.t.   t I - A + sum_j w_j B_j psd,   0 <= w_j <= box
+
+Its conic multiplier of the psd constraint is the primal matrix V of  ``max tr(A V) - box * (total excess over bounds)``.
+The box keeps the problem bounded where no mixture inside the subspace respects the bounds yet.
+"""
+
+from __future__ import annotations
+
+from functools import cache
+
+import clarabel
+import numpy as np
+from scipy import sparse
+
+from ..operators.base import Array
+
+ACCURACY = 1e-11
+
+
+@cache
+def _triangle(q: int) -> tuple[Array, Array, Array]:
+    """Rows, columns and weights of Clarabel's packing: upper triangle by columns, off-diagonals times sqrt(2)."""
+    rows, columns = np.tril_indices(q)
+    return rows, columns, np.where(rows == columns, 1.0, np.sqrt(2.0))
+
+
+def _pack(matrices: Array) -> Array:
+    rows, columns, weights = _triangle(matrices.shape[-1])
+    return matrices[..., rows, columns] * weights
+
+
+def _unpack(vector: Array, q: int) -> Array:
+    rows, columns, weights = _triangle(q)
+    matrix = np.empty((q, q))
+    matrix[rows, columns] = matrix[columns, rows] = vector / weights
+    return matrix
+
+
+def solve_sdp(a: Array, b: Array, box: float) -> tuple[Array, Array]:
+    """Prices (m,) and primal matrix (q, q), both to solver accuracy; ``a`` (q, q) and ``b`` (m, q, q) near unit size."""
+    q, m = len(a), len(b)
+    psd = np.column_stack([-_pack(np.eye(q)), -_pack(b).T])
+    limits = np.vstack([np.eye(m), -np.eye(m)])
+    constraints = np.vstack([psd, np.column_stack([np.zeros(2 * m), limits])])
+    right = np.concatenate([-_pack(a), np.full(m, box), np.zeros(m)])
+    settings = clarabel.DefaultSettings()
+    settings.verbose = False
+    settings.max_threads = 1
+    settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = ACCURACY
+    cones = [clarabel.PSDTriangleConeT(q), clarabel.NonnegativeConeT(2 * m)]
+    solver = clarabel.DefaultSolver(
+        sparse.csc_matrix((m + 1, m + 1)), np.ones(m + 1), sparse.csc_matrix(constraints), right, cones, settings
+    )
+    solution = solver.solve()
+    prices = np.clip(np.array(solution.x)[1:], 0.0, box)
+    return prices, _unpack(np.array(solution.z)[: q * (q + 1) // 2], q)

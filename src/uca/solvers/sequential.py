@@ -1,0 +1,39 @@
+"""Every component within every bound: solve, remove the direction, solve again in the orthogonal complement."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ..dual import DualResult
+from ..operators.base import Array, Pencil, embed
+from .infeasible import InfeasibleBoundsError
+from .solve import solve
+
+
+def solve_sequential(pencil: Pencil, bounds: Array, *, k: int, **options: Any) -> list[DualResult]:
+    """``k`` results, each with one vector (in the coordinates of ``pencil``) that respects the bounds where one can."""
+    results: list[DualResult] = []
+    reflectors: list[Array] = []
+    space = pencil
+    for i in range(k):
+        try:
+            result = solve(space, bounds, k=1, **options)
+        except InfeasibleBoundsError as error:
+            if i == 0:
+                raise
+            raise InfeasibleBoundsError(
+                f"component {i + 1} cannot respect the bounds orthogonally to the first {i}: {error} "
+                f"Or lower n_components to {i}, or use components='joint'."
+            ) from None
+        vector = result.vectors[:, :1]
+        if i + 1 < k:
+            space, reflector = space.complement(vector[:, 0])
+        for earlier in reversed(reflectors):
+            vector = embed(vector, earlier)
+        if i + 1 < k:
+            reflectors.append(reflector)
+        results.append(replace(result, vectors=np.ascontiguousarray(vector)))
+    return results
