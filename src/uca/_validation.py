@@ -69,8 +69,8 @@ def check_datasets(
         n_features = rows.shape[1] if n_features is None else n_features
         if rows.shape[1] != n_features:
             raise ValueError(
-                f"{label} has {rows.shape[1]} features, expected {n_features}: "
-                "all datasets must have the same features in the same order"
+                f"{label} has {rows.shape[1]} features, but {type(estimator).__name__} is expecting {n_features} features "
+                "as input: all datasets must have the same features in the same order"
             )
         tables[name] = rows
     assert n_features is not None

@@ -100,9 +100,13 @@ class DualPoint:
 
     @property
     def kkt(self) -> float:
-        """Largest violation of the optimality conditions at a simple eigenvalue; 0 means optimal."""
-        gradient = 1.0 - self.spent
-        return float(np.max(np.where(self.prices > 0, np.abs(gradient), -gradient), initial=0.0))
+        """Largest violation of the optimality conditions at a simple eigenvalue; 0 means optimal.
+
+        For each background either the bound is met or the price is 0: the natural residual ``|min(1 - spent, price)|``,
+        with prices relative to the largest.
+        """
+        largest = max(float(self.prices.max(initial=0.0)), np.finfo(float).tiny)
+        return float(np.max(np.abs(np.minimum(1.0 - self.spent, self.prices / largest)), initial=0.0))
 
 
 @dataclass

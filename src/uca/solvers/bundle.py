@@ -45,9 +45,9 @@ class Bundle:
         self._b_basis = self._b_basis @ rotation
         self._refresh()
 
-    def solve(self, start: Array, box: float) -> Projected:
+    def solve(self, start: Array, *, probe: float, box: float) -> Projected:
         """The problem inside the basis."""
-        return solve_projected(self.a, self.b, start, box)
+        return solve_projected(self.a, self.b, start, probe=probe, box=box)
 
     def _refresh(self) -> None:
         self.a = _symmetric(self.basis.T @ self._a_basis)

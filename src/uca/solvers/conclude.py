@@ -71,12 +71,18 @@ def _choose_first(dual: Dual, point: DualPoint, factor: Array | None) -> tuple[A
         return point.vectors, 1
     near_top = point.eigenvalues >= point.eigenvalues[0] - CLUSTER * max(abs(point.value), np.finfo(float).tiny)
     space = Bundle(dual)
-    space.extend(orthonormal(np.hstack([point.vectors[:, near_top], factor / np.linalg.norm(factor, axis=0)])))
+    space.extend(orthonormal(np.hstack([point.vectors[:, near_top], _heavy(factor)])))
     direction = best_feasible_direction(space.a, space.b)
     if direction is None:
         return point.vectors, len(space)
     first = (space.basis @ direction)[:, np.newaxis]
     return _put_first(first, point.vectors), len(space)
+
+
+def _heavy(factor: Array) -> Array:
+    """The directions that carry weight in ``factor @ factor.T``."""
+    left, sizes, _ = np.linalg.svd(factor, full_matrices=False)
+    return left[:, sizes > 1e-3]
 
 
 def _put_first(first: Array, vectors: Array) -> Array:

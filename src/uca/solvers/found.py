@@ -42,6 +42,7 @@ def found_among(dual: Dual, visited: Sequence[DualPoint]) -> Found:
     bundle = Bundle(dual)
     for point in ranked[: dual.m + 4]:
         bundle.extend(point.vectors)
-    small = bundle.solve(best.prices, box=10.0 * max(float(best.prices.max(initial=0.0)), abs(best.value)))
+    box = 1e3 * max(float(best.prices.max(initial=0.0)), abs(best.value))
+    small = bundle.solve(best.prices, probe=box, box=box)
     factor = None if small.factor is None else bundle.basis @ small.factor
     return Found(best, small.lower, factor, len(visited))

@@ -1,9 +1,9 @@
 """The small semidefinite programme, by Clarabel.
 
-    minimise  t + sum_j w_j   s.t.   t I - A + sum_j w_j B_j psd,   0 <= w_j <= box
+    minimise  t + sum_j w_j   s.t.   t I - A + sum_j w_j B_j psd,   low_j <= w_j <= box
 
-Its conic multiplier of the psd constraint is the primal matrix V of  ``max tr(A V) - box * (total excess over bounds)``.
-The box keeps the problem bounded where no mixture inside the subspace respects the bounds yet.
+Its conic multiplier of the psd constraint is the primal matrix V. The box keeps the problem bounded where no mixture
+inside the subspace respects the bounds.
 """
 
 from __future__ import annotations
@@ -38,13 +38,13 @@ def _unpack(vector: Array, q: int) -> Array:
     return matrix
 
 
-def solve_sdp(a: Array, b: Array, box: float) -> tuple[Array, Array]:
+def solve_sdp(a: Array, b: Array, low: Array, box: float) -> tuple[Array, Array]:
     """Prices (m,) and primal matrix (q, q), both to solver accuracy; ``a`` (q, q) and ``b`` (m, q, q) near unit size."""
     q, m = len(a), len(b)
     psd = np.column_stack([-_pack(np.eye(q)), -_pack(b).T])
     limits = np.vstack([np.eye(m), -np.eye(m)])
     constraints = np.vstack([psd, np.column_stack([np.zeros(2 * m), limits])])
-    right = np.concatenate([-_pack(a), np.full(m, box), np.zeros(m)])
+    right = np.concatenate([-_pack(a), np.full(m, box), -low])
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
@@ -54,5 +54,5 @@ def solve_sdp(a: Array, b: Array, box: float) -> tuple[Array, Array]:
         sparse.csc_matrix((m + 1, m + 1)), np.ones(m + 1), sparse.csc_matrix(constraints), right, cones, settings
     )
     solution = solver.solve()
-    prices = np.clip(np.array(solution.x)[1:], 0.0, box)
+    prices = np.clip(np.array(solution.x)[1:], low, box)
     return prices, _unpack(np.array(solution.z)[: q * (q + 1) // 2], q)

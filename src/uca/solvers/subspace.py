@@ -21,20 +21,22 @@ from .projected import Projected, contrast
 BUNDLE_MAX = 30  # directions kept; an eigenproblem of this order costs 0.1 ms
 POLISHED = 1e-9  # KKT residual at which a smooth optimum needs no further step
 POLISH_STEPS = 3
-BOX_START = 0.3  # in units of g(0); optimal prices on real data are near a tenth of it
-BOX_GROWTH = 30.0
+PROBE = 0.3  # first price tried, in units of g(0); optimal prices on real data are near a tenth of it
+BOX = 10.0  # limit of prices, in the same units
+GROWTH = 30.0  # of both, where they turn out too small
 
 
 def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
     """Minimise the dual to a certified relative gap of ``tol``."""
     best = point = dual.evaluate(np.zeros(dual.m))
-    box = BOX_START * max(abs(point.value), np.finfo(float).tiny)
+    unit = max(abs(point.value), np.finfo(float).tiny)
+    probe, box = PROBE * unit, BOX * unit
     bundle = Bundle(dual)
     bundle.extend(point.vectors)
     lower, factor, polish = -np.inf, None, 0
     recent = [point.vectors[:, :1]]
     for n_iter in range(1, max_iter + 1):
-        small = bundle.solve(point.prices, box)
+        small = bundle.solve(point.prices, probe=probe, box=box)
         if small.factor is not None and small.lower > lower:
             lower, factor = small.lower, bundle.basis @ small.factor
         moved = not np.array_equal(small.prices, point.prices)
@@ -44,14 +46,14 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
         gap = relative_gap(best.value, lower)
         if callback is not None:
             callback(n_iter, best.value, lower, gap)
-        if dual.proves_infeasible(best) or not moved:
+        if dual.proves_infeasible(best) or not (moved or small.at_box):
             break
         if gap <= tol:
             polish += 1
             if _is_polished(best) or polish > POLISH_STEPS:
                 break
-        if small.factor is None:
-            box *= BOX_GROWTH  # nothing in W respects the bounds yet: look further out
+        if small.at_box:
+            probe, box = probe * GROWTH, box * GROWTH
         _prune(bundle, small, recent)
         recent.append(point.vectors[:, :1])
         bundle.extend(point.vectors)
