@@ -52,7 +52,7 @@ def solve_projected(a: Array, b: Array, start: Array, *, probe: float, box: floa
     ``probe`` is the price to try next where the subspace is seen to have no feasible matrix, ``box`` the limit of prices
     elsewhere.
     """
-    if len(b) and np.linalg.eigvalsh(b.sum(axis=0))[0] > len(b):
+    if len(b) and np.linalg.eigvalsh(b.sum(axis=0))[0] > (1 + 1e-6) * len(b):
         # Every mixture spends more than the bounds allow together.
         return Projected(np.full(len(b), probe), None, -np.inf, at_box=True)
     scale = max(float(np.linalg.norm(a)), np.finfo(float).tiny)

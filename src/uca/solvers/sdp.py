@@ -43,16 +43,26 @@ def solve_sdp(a: Array, b: Array, low: Array, box: float) -> tuple[Array, Array]
     q, m = len(a), len(b)
     psd = np.column_stack([-_pack(np.eye(q)), -_pack(b).T])
     limits = np.vstack([np.eye(m), -np.eye(m)])
-    constraints = np.vstack([psd, np.column_stack([np.zeros(2 * m), limits])])
+    constraints = sparse.csc_matrix(np.vstack([psd, np.column_stack([np.zeros(2 * m), limits])]))
     right = np.concatenate([-_pack(a), np.full(m, box), -low])
+    cones = [clarabel.PSDTriangleConeT(q), clarabel.NonnegativeConeT(2 * m)]
+    # The data is scaled already, and rescaling has been seen to stop Clarabel at its first step; it is the second try.
+    for rescale in (False, True):
+        solver = clarabel.DefaultSolver(
+            sparse.csc_matrix((m + 1, m + 1)), np.ones(m + 1), constraints, right, cones, _settings(rescale)
+        )
+        solution = solver.solve()
+        if solution.status in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
+            break
+    prices = np.clip(np.array(solution.x)[1:], low, box)
+    return prices, _unpack(np.array(solution.z)[: q * (q + 1) // 2], q)
+
+
+def _settings(rescale: bool) -> clarabel.DefaultSettings:
     settings = clarabel.DefaultSettings()
     settings.verbose = False
     settings.max_threads = 1
+    settings.equilibrate_enable = rescale
+    settings.chordal_decomposition_enable = False  # it would leave the primal matrix incomplete where data has zeros
     settings.tol_gap_abs = settings.tol_gap_rel = settings.tol_feas = ACCURACY
-    cones = [clarabel.PSDTriangleConeT(q), clarabel.NonnegativeConeT(2 * m)]
-    solver = clarabel.DefaultSolver(
-        sparse.csc_matrix((m + 1, m + 1)), np.ones(m + 1), sparse.csc_matrix(constraints), right, cones, settings
-    )
-    solution = solver.solve()
-    prices = np.clip(np.array(solution.x)[1:], low, box)
-    return prices, _unpack(np.array(solution.z)[: q * (q + 1) // 2], q)
+    return settings
