@@ -1,9 +1,9 @@
 """How many cores each kind of work gets.
 
-Small eigenproblems run slower on several BLAS threads than on one (the threads wait for each other, and numpy and
-scipy carry separate thread pools that compete). Large blocked passes run faster when each core takes its own blocks
-with single-threaded BLAS than when only the matrix product is threaded. This module owns both decisions; nested
-parallelism cannot arise because BLAS is limited to one thread wherever Python threads are used.
+A fit runs with one BLAS thread: small products and eigenproblems are slower on several, because the threads wait for
+each other, and numpy and scipy carry separate thread pools that keep spinning beside one another. Two kinds of work get
+all cores: blocked passes over large data, where each core takes its own blocks, and factorisations of large matrices.
+This module owns the decisions. Nested parallelism cannot arise: BLAS has one thread wherever Python threads are used.
 """
 
 from __future__ import annotations
@@ -31,20 +31,10 @@ def _controller() -> ThreadpoolController:
 
 
 @contextmanager
-def single_threaded_blas() -> Iterator[None]:
-    """Run the body with one BLAS thread."""
-    with _controller().limit(limits=1, user_api="blas"):
+def blas_threads(n: int) -> Iterator[None]:
+    """Run the body with ``n`` BLAS threads."""
+    with _controller().limit(limits=n, user_api="blas"):
         yield
-
-
-@contextmanager
-def blas_for(size: int) -> Iterator[None]:
-    """Limit BLAS to one thread for eigenproblems of order ``size`` where threads do not pay (measured: below 500)."""
-    if size >= 500:
-        yield
-    else:
-        with single_threaded_blas():
-            yield
 
 
 def n_workers() -> int:
@@ -52,6 +42,11 @@ def n_workers() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(cores, int(limit))) if limit.isdigit() else cores
+
+
+def threads_for(size: int) -> int:
+    """BLAS threads that pay for a factorisation of order ``size`` (measured: one below 500)."""
+    return 1 if size < 500 else n_workers()
 
 
 def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *, parallel: bool) -> list[Result]:
@@ -63,5 +58,5 @@ def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *,
     if lanes <= 1:
         return [work(items)]
     shares = [items[i::lanes] for i in range(lanes)]
-    with single_threaded_blas(), ThreadPoolExecutor(lanes) as pool:
+    with blas_threads(1), ThreadPoolExecutor(lanes) as pool:
         return list(pool.map(work, shares))

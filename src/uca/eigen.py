@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ._threads import blas_for
+from ._threads import blas_threads, threads_for
 from .operators.base import Array, CovarianceOperator
 
 # Up to this order LAPACK's direct solver beats Lanczos on dense matrices (measured on two cores).
@@ -55,7 +55,7 @@ def top_eigenpairs(
 
 def _direct(matrix: Array, k: int) -> Eigenpairs:
     d = len(matrix)
-    with blas_for(d):
+    with blas_threads(threads_for(d)):
         values, vectors = eigh(matrix, subset_by_index=[d - k, d - 1], check_finite=False)
     return Eigenpairs(values[::-1], vectors[:, ::-1])
 
@@ -106,7 +106,8 @@ def eigenvalue_bound(operator: CovarianceOperator, top: float, slack: float) -> 
     shifted = -matrix
     shifted.flat[:: operator.size + 1] += top + slack
     try:
-        cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+        with blas_threads(threads_for(operator.size)):
+            cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return float(_direct(matrix, 1).values[0])
     return top + slack

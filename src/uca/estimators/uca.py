@@ -10,6 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress
+from .._threads import blas_threads
 from .._validation import (
     Datasets,
     check_bool,
@@ -194,15 +195,16 @@ class UCA(ContrastiveTransformer):
         self._check_parameters()
         data = check_datasets(self, X, backgrounds)
         k = check_n_components(self.n_components, data.n_features)
-        representation = build(
-            data.arrays,
-            data.labels,
-            representation=self.representation,
-            center=bool(self.center),
-            scale=self.scale,
-            n_empty=k,
-        )
-        fitted = self._solve(representation, data.names, k, data.arrays[0].dtype)
+        with blas_threads(1):
+            representation = build(
+                data.arrays,
+                data.labels,
+                representation=self.representation,
+                center=bool(self.center),
+                scale=self.scale,
+                n_empty=k,
+            )
+            fitted = self._solve(representation, data.names, k, data.arrays[0].dtype)
         fitted.update(_features(data), n_samples_=len(data.arrays[0]))
         self._install(fitted)
         return self

@@ -43,7 +43,7 @@ class DensePencil(Pencil):
 
     def combine(self, target_weight: float, background_weights: ArrayLike) -> DenseCovariance:
         weights = np.concatenate([[target_weight], np.asarray(background_weights, dtype=float)])
-        return DenseCovariance(np.tensordot(weights, self._matrices, axes=1))
+        return DenseCovariance((weights @ self._matrices.reshape(len(weights), -1)).reshape(self._matrices.shape[1:]))
 
     def products(self, vectors: Array) -> Array:
         return self._matrices @ vectors

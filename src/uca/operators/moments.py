@@ -18,8 +18,8 @@ from .._validation import raise_not_finite
 from .base import Array
 
 DDOF = 1
-BLOCK_BYTES = 4_000_000
-PARALLEL_BYTES = 16_000_000  # inputs from this size on are shared out over the cores
+BLOCK_BYTES = 1_000_000  # stays in the second-level cache
+PARALLEL_BYTES = 8_000_000  # inputs from this size on are shared out over the cores
 
 
 def divisor(n: int) -> int:
@@ -27,26 +27,23 @@ def divisor(n: int) -> int:
     return n - DDOF
 
 
-def center_block(block: Array, out: Array) -> Array:
-    """Write the block minus its column means to ``out``; return the means in float64.
+def center_block(block: Array, out: Array) -> tuple[Array, Array]:
+    """Write the block minus its column means to ``out``; return the means (float64) and what rounding left in ``out``.
 
-    The means are corrected by the means of the result, so that columns with a large mean and a small spread keep their
-    digits.
+    The second result is the mean of ``out``: 0 but for rounding of the first, which matters where a column has a large
+    mean and a small spread. The returned means include it; sums of squares of ``out`` must have it taken out.
     """
     averaging = np.full(len(block), 1.0 / len(block), dtype=out.dtype)
-    mean = averaging @ block
-    np.subtract(block, mean, out=out)
-    correction = averaging @ out
-    spread = np.abs(out[:8]).max(axis=0)  # a few rows tell whether the correction is below rounding
-    if np.any(np.abs(correction) > np.finfo(out.dtype).eps * spread):
-        out -= correction
-        return mean.astype(float) + correction
-    return mean.astype(float)
+    np.copyto(out, block)  # then in place: twice as fast as subtracting from the strided view
+    mean = averaging @ out
+    out -= mean
+    left = (averaging @ out).astype(float)
+    return mean + left, left
 
 
 def deviations(sums_of_squares: Array, mean: Array, n: int, dtype: np.dtype) -> Array:
     """Standard deviations; exactly 0 for columns that are constant up to rounding."""
-    deviation = np.sqrt(sums_of_squares / divisor(n))
+    deviation = np.sqrt(np.maximum(sums_of_squares, 0.0) / divisor(n))
     rounding = 4.0 * np.finfo(dtype).eps * np.abs(mean)
     return np.where(deviation <= rounding, 0.0, deviation)
 
@@ -92,8 +89,10 @@ class Moments:
 
     def _add_block(self, block: Array, buffer: Array) -> None:
         centred = buffer[: len(block)]
-        mean = center_block(block, centred)
-        self._merge(len(block), mean, centred.T @ centred)
+        mean, left = center_block(block, centred)
+        scatter = (centred.T @ centred).astype(float, copy=False)
+        scatter -= np.multiply.outer(len(block) * left, left)
+        self._merge(len(block), mean, scatter)
 
     def merge(self, other: Moments) -> None:
         """Add the rows behind ``other``."""

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from .._threads import blas_for, in_lanes
+from .._threads import blas_threads, in_lanes, threads_for
 from .._validation import raise_not_finite
 from .base import Array
 from .dense import DensePencil
@@ -66,7 +66,7 @@ def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, list[float]]:
 
 def _pivoted_cholesky(gram: Array, dtype: np.dtype) -> tuple[Array, Array, int]:
     """Lower factor with rows in pivot order, the pivots, and the numerical rank."""
-    with blas_for(len(gram)):
+    with blas_threads(threads_for(len(gram))):
         tol = len(gram) * np.finfo(dtype).eps * max(gram.diagonal().max(), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
     return np.tril(factor), pivots - 1, int(rank)
@@ -129,7 +129,7 @@ class ColumnBlocks:
         self._parallel = self.n_rows * self.n_features * self.dtype.itemsize >= PARALLEL_BYTES
 
     def gram(self) -> Array:
-        """``Z Z'`` in float64."""
+        """``Z Z'`` in float64; means that rounding left in Z are taken out of it."""
 
         def work(share: Sequence[slice]) -> Array:
             total, buffer = np.zeros((self.n_rows, self.n_rows)), self._buffer()
@@ -139,7 +139,12 @@ class ColumnBlocks:
             return total
 
         with np.errstate(invalid="ignore", over="ignore"):
-            return self._sum(work)
+            total = self._sum(work)
+            if self.center:
+                for rows in self.rows:
+                    total[rows] -= total[rows].mean(axis=0)
+                    total[:, rows] -= total[:, rows].mean(axis=1, keepdims=True)
+        return total
 
     def product(self, vectors: Array) -> Array:
         """``Z V`` for V of shape (p, k)."""
@@ -178,20 +183,20 @@ class ColumnBlocks:
         """Standardise a block, finding and storing its means and deviations."""
         z = buffer[:, : columns.stop - columns.start]
         for i, (array, rows) in enumerate(zip(self.arrays, self.rows, strict=True)):
-            part = z[rows]
+            part, left = z[rows], 0.0
             if self.center:
-                self.means[i][columns] = center_block(array[:, columns], part)
+                self.means[i][columns], left = center_block(array[:, columns], part)
             else:
                 np.copyto(part, array[:, columns])
             if self.scale:
-                part *= inverse(self._deviation(i, columns, part)).astype(self.dtype)
+                part *= inverse(self._deviation(i, columns, part, left)).astype(self.dtype)
         return z
 
-    def _deviation(self, i: int, columns: slice, part: Array) -> Array:
+    def _deviation(self, i: int, columns: slice, part: Array, left: Array | float) -> Array:
         if i and self.scale == "target":
             found = self.deviations[0][columns]
         else:
-            sums = np.einsum("ij,ij->j", part, part, dtype=self.dtype).astype(float)
+            sums = np.einsum("ij,ij->j", part, part).astype(float) - len(part) * np.square(left)
             found = deviations(sums, self.means[i][columns], len(part), self.arrays[i].dtype)
         self.deviations[i][columns] = found
         return found
@@ -201,10 +206,9 @@ class ColumnBlocks:
         z = buffer[:, : columns.stop - columns.start]
         for array, rows, mean, deviation in zip(self.arrays, self.rows, self.means, self.deviations, strict=True):
             part = z[rows]
+            np.copyto(part, array[:, columns])
             if self.center:
-                np.subtract(array[:, columns], mean[columns], out=part, casting="same_kind")
-            else:
-                np.copyto(part, array[:, columns])
+                part -= mean[columns].astype(self.dtype)
             if self.scale:
                 part *= inverse(deviation[columns]).astype(self.dtype)
         return z

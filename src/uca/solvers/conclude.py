@@ -86,38 +86,39 @@ def _heavy(factor: Array) -> Array:
 
 
 def _put_first(first: Array, vectors: Array) -> Array:
-    """Orthonormal vectors that start with ``first`` and otherwise keep the order; the one it replaces is dropped."""
-    q, r = np.linalg.qr(np.hstack([first, vectors]))
-    q = q * np.where(np.diag(r) < 0, -1.0, 1.0)
-    return np.delete(q, 1 + int(np.argmin(np.abs(np.diag(r)[1:]))), axis=1)
+    """Orthonormal vectors that start with ``first`` and otherwise keep the order; the one most like it is dropped."""
+    likeness = np.abs(first.T @ vectors).ravel()
+    replaced = int(likeness.argmax()) if likeness @ likeness > 0.5 else vectors.shape[1] - 1
+    q, r = np.linalg.qr(np.hstack([first, np.delete(vectors, replaced, axis=1)]))
+    return q * np.where(np.diag(r) < 0, -1.0, 1.0)
 
 
 def _message(
     status: str, gap: float, tight: bool, n_tied: int, excess: float, shortfall: float, solver: str
 ) -> str:
-    parts = []
-    if status == "optimal":
-        parts.append(f"Optimal: the certified relative gap is {gap:.1e}.")
-    else:
-        parts.append(
-            f"Not optimal: solver '{solver}' stopped with a relative gap of {gap:.1e} "
-            f"({'iteration limit' if status == 'max_iter' else 'no further progress'}). Use solver='subspace'."
+    if status != "optimal":
+        reason, advice = {
+            "max_iter": ("at the iteration limit", "Raise max_iter"),
+            "stalled": ("without further progress", "Raise tol, or remove nearly equal backgrounds or features"),
+        }[status]
+        if solver != "subspace":
+            advice = "Use solver='subspace'"
+        return (
+            f"Not optimal: solver '{solver}' stopped {reason} with a relative gap of {gap:.1e}; the true optimum lies "
+            f"between the lower and the upper bound. {advice}."
         )
+    proven = f"Optimal: the certified relative gap is {gap:.1e}."
     if tight:
-        parts.append("The first component attains the optimum and respects every bound.")
-    elif n_tied > 1:
-        parts.append(
-            f"The optimum is attained by a mixture of {n_tied} directions that share the largest eigenvalue, not by a "
+        return f"{proven} The first component attains the optimum and respects every bound."
+    if n_tied > 1:
+        proven += (
+            f" The optimum is attained by a mixture of {n_tied} directions that share the largest eigenvalue, not by a "
             "single direction."
         )
-        parts.append(
-            f"The first component is the direction of largest target variance in their span that respects every bound; "
-            f"its variance is {100 * shortfall:.2g} % below the optimum."
-            if excess <= TIGHT
-            else f"No direction in their span respects every bound: the first component exceeds one by {100 * excess:.2g} %."
-        )
-    elif status == "optimal":
-        parts.append(
-            f"The first component exceeds a bound by {100 * excess:.2g} % or falls {100 * shortfall:.2g} % short of the optimum."
-        )
-    return " ".join(parts)
+    if excess > TIGHT:
+        found = "No direction in their span respects every bound" if n_tied > 1 else "It does not respect every bound"
+        return f"{proven} {found}: the first component exceeds one by {100 * excess:.2g} %."
+    return (
+        f"{proven} The first component is the direction of largest target variance in their span that respects every bound; "
+        f"its variance is {100 * shortfall:.2g} % below the optimum."
+    )

@@ -81,7 +81,7 @@ def _at_kink(a: Array, b: Array, start: Array, box: float) -> tuple[Array, Array
         prices, mixture = solve_sdp(_sandwich(a, keep), _sandwich(b, keep), np.zeros(len(b)), box)
         # The programme tells which bounds matter; with these alone Newton is well conditioned, also where
         # backgrounds are nearly equal.
-        smooth = _newton(a, b, np.where(prices < 1e-3 * prices.max(), 0.0, prices), box) or _newton(a, b, prices, box)
+        smooth = _newton(a, b, np.where(prices < 1e-3 * prices.max(initial=0.0), 0.0, prices), box) or _newton(a, b, prices, box)
         if smooth is not None:
             return smooth[0], *_lower(a, b, *smooth)
         raw = keep @ _psd_factor(mixture)
@@ -166,8 +166,6 @@ def _sandwich(matrices: Array, basis: Array) -> Array:
 
 def _newton(a: Array, b: Array, prices: Array, box: float) -> tuple[Array, Array] | None:
     """Projected Newton on the prices; None where the top eigenvalue is (nearly) multiple or no optimum is in the box."""
-    if len(a) == 1:
-        return None
     prices = prices.copy()
     state = _State.at(a, b, prices)
     for _ in range(NEWTON_STEPS):
@@ -175,7 +173,7 @@ def _newton(a: Array, b: Array, prices: Array, box: float) -> tuple[Array, Array
         residual = np.max(np.abs(state.gradient), where=free, initial=0.0)
         if residual <= NEWTON_DONE:
             return prices, state.vectors[:, :1]
-        if state.values[0] - state.values[1] <= 1e-7:
+        if len(a) == 1 or state.values[0] - state.values[1] <= 1e-7:
             return None
         step = _newton_step(b, state, free)
         moved = _line_search(a, b, prices, state, step)

@@ -21,7 +21,7 @@ from .projected import Projected, contrast
 BUNDLE_MAX = 30  # directions kept; an eigenproblem of this order costs 0.1 ms
 POLISHED = 1e-9  # KKT residual at which a smooth optimum needs no further step
 POLISH_STEPS = 3
-PROBE = 0.3  # first price tried, in units of g(0); optimal prices on real data are near a tenth of it
+PROBE = 0.1  # first price tried, in units of g(0); optimal prices on real data are near a tenth of it
 BOX = 10.0  # limit of prices, in the same units
 GROWTH = 30.0  # of both, where they turn out too small
 

@@ -1,0 +1,44 @@
+from __future__ import annotations
+
+import csv
+import json
+import os
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+SHARED = Path(__file__).resolve().parents[1].parent / "shared"
+HOW = "set UCA_DATA to a folder with mice_protein.csv and mice_reference.json to run this"
+
+
+def _find(name: str, kind: str) -> Path:
+    places = [Path(os.environ["UCA_DATA"])] if "UCA_DATA" in os.environ else []
+    for place in [*places, SHARED / kind]:
+        if (place / name).is_file():
+            return place / name
+    pytest.skip(f"{name} was not found; {HOW}")
+
+
+@pytest.fixture(scope="session")
+def mice() -> dict[str, np.ndarray]:
+    """Rows of the 76 distinct proteins by class, missing values as 0 (the paper's preparation)."""
+    with _find("mice_protein.csv", "data").open(encoding="utf-8-sig", newline="") as file:
+        header, *rows = csv.reader(file)
+    proteins = slice(1, 78)
+    values = np.array([[float(cell) if cell else 0.0 for cell in row[proteins]] for row in rows])
+    _, first = np.unique(values, axis=1, return_index=True)
+    values = values[:, np.sort(first)]
+    assert values.shape == (1080, 76), header
+    classes = np.array([row[-1] for row in rows])
+    return {name: values[classes == name] for name in np.unique(classes)}
+
+
+@pytest.fixture(scope="session")
+def mice_reference() -> dict[str, dict]:
+    return json.loads(_find("mice_reference.json", "reference").read_text())
+
+
+@pytest.fixture
+def rng() -> np.random.Generator:
+    return np.random.default_rng(0)
