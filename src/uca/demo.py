@@ -1,0 +1,152 @@
+"""The demo: what PCA does not see and UCA does, on data inside wheels. Run ``python -m uca.demo``.
+
+Two stories, each repeated over seeds: digits hidden under one texture, and under two textures with one background each.
+The score is the cross-validated AUC of the digit's label, which no method was told, on two components.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+from ._validation import Array
+from .datasets import ContrastiveDataset, digits_on_grass, digits_on_grass_and_brick
+from .estimators.uca import UCA
+
+COLOURS = ("#0072B2", "#D55E00")  # blue and vermilion, told apart by colour-blind eyes
+
+
+CAPTION = (
+    "What is large is the texture;\nwhat is unique is the digit.\n\n"
+    "Left: patches as the methods see them.\nThen, for each method, its two\ncomponents and the scores of the target.\n\n"
+    "No method is shown the labels.\nAUC: how well the two scores tell\nthem apart, cross-validated."
+)
+
+
+@dataclass(frozen=True)
+class Fit:
+    """One method on one dataset."""
+
+    method: str
+    model: UCA
+    scores: Array
+    auc: float
+
+
+def fit_all(data: ContrastiveDataset, seed: int = 0) -> list[Fit]:
+    """PCA, UCA with each background alone and, for several backgrounds, pooled and split."""
+    choices: dict[str, Any] = {"PCA": None}
+    choices |= {f"UCA, {name} only": {name: rows} for name, rows in data.backgrounds.items()}
+    if len(data.backgrounds) > 1:
+        choices["UCA, pooled"] = np.vstack(list(data.backgrounds.values()))
+        choices["UCA, split"] = dict(data.backgrounds)
+    fits = []
+    for method, backgrounds in choices.items():
+        model = UCA(scale=False).fit(data.target, backgrounds=backgrounds)
+        scores = model.transform(data.target)
+        fits.append(Fit(method, model, scores, label_auc(scores, data.labels, seed)))
+    return fits
+
+
+def label_auc(scores: Array, labels: np.ndarray[Any, Any], seed: int) -> float:
+    """Five-fold cross-validated AUC of a linear classifier on the scores."""
+    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
+    return float(cross_val_score(LogisticRegression(), scores, labels, cv=folds, scoring="roc_auc").mean())
+
+
+def table(make: Callable[..., ContrastiveDataset], n_seeds: int) -> list[tuple[str, float, float, float]]:
+    """Method, mean AUC, smallest and largest over seeds."""
+    runs = [fit_all(make(random_state=seed), seed) for seed in range(n_seeds)]
+    aucs = np.array([[fit.auc for fit in run] for run in runs])
+    return [
+        (fit.method, float(column.mean()), float(column.min()), float(column.max()))
+        for fit, column in zip(runs[0], aucs.T, strict=True)
+    ]
+
+
+def print_table(title: str, rows: Sequence[tuple[str, float, float, float]], n_seeds: int) -> None:
+    """One story as text."""
+    print(f"\n{title}\n{'method':<18}  AUC of the digit, mean over {n_seeds} seeds (smallest to largest)")
+    for method, mean, low, high in rows:
+        print(f"{method:<18}  {mean:.2f}  ({low:.2f} to {high:.2f})")
+
+
+def draw(stories: Sequence[ContrastiveDataset], path: Path) -> None:
+    """One figure: sample images, and for each method its two components as images beside the scores."""
+    try:
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+    except ImportError as error:
+        raise ImportError("the figure needs matplotlib: pip install 'unique-component-analysis[demo]'") from error
+    shown = [[fit for fit in fit_all(data) if "only" not in fit.method or len(data.backgrounds) == 1] for data in stories]
+    columns = 1 + max(len(fits) for fits in shown)
+    figure = plt.figure(figsize=(3.3 * columns, 3.4 * len(stories)), layout="constrained")
+    panels = np.atleast_2d(figure.subfigures(len(stories), columns, wspace=0.03, hspace=0.05))
+    for data, fits, row in zip(stories, shown, panels, strict=True):
+        _draw_samples(row[0], data)
+        for fit, panel in zip(fits, row[1:], strict=False):
+            _draw_fit(panel, fit, data)
+        for panel in row[1 + len(fits) :]:
+            panel.text(0.08, 0.5, CAPTION, va="center", fontsize=10, linespacing=1.6, color="#444444")
+    figure.savefig(path, dpi=130)
+    plt.close(figure)
+
+
+def _draw_samples(panel: Any, data: ContrastiveDataset) -> None:
+    """Rows of patches: target, then backgrounds."""
+    tables = {"target": data.target, **data.backgrounds}
+    names = ["target"] * max(1, 3 - len(data.backgrounds)) + list(data.backgrounds)
+    axes = panel.subplots(len(names), 4)
+    rng = np.random.default_rng(0)
+    for name, row in zip(names, axes, strict=True):
+        for axis, i in zip(row, rng.permutation(len(tables[name])), strict=False):
+            axis.imshow(tables[name][i].reshape(data.image_shape), cmap="gray")
+            axis.set(xticks=[], yticks=[])
+        row[0].set_ylabel(name)
+    panel.suptitle(data.description, fontsize=10)
+
+
+def _draw_fit(panel: Any, fit: Fit, data: ContrastiveDataset) -> None:
+    axes = panel.subplot_mosaic([["one", "scores", "scores"], ["two", "scores", "scores"]])
+    for name, component in zip(("one", "two"), fit.model.components_, strict=True):
+        limit = np.abs(component).max()
+        axes[name].imshow(component.reshape(data.image_shape), cmap="PuOr", vmin=-limit, vmax=limit)
+        axes[name].set(xticks=[], yticks=[], ylabel=f"component {1 if name == 'one' else 2}")
+    for colour, label in zip(COLOURS, np.unique(data.labels), strict=True):
+        rows = data.labels == label
+        axes["scores"].scatter(*fit.scores[rows].T, s=6, c=colour, alpha=0.7, label=f"digit {label}")
+    axes["scores"].set(xticks=[], yticks=[], xlabel="score 1", ylabel="score 2")
+    axes["scores"].legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False, fontsize=8)
+    panel.suptitle(f"{fit.method}: AUC {fit.auc:.2f}", fontsize=10)
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Print both tables and save the figure."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--seeds", type=int, default=20, help="repetitions (default 20)")
+    parser.add_argument("--out", type=Path, default=Path("out"), help="folder for the figure (default: out)")
+    options = parser.parse_args(arguments)
+    if options.seeds < 1:
+        parser.error("--seeds must be at least 1")
+    stories = (("(a) one background", digits_on_grass), ("(b) two backgrounds", digits_on_grass_and_brick))
+    for title, make in stories:
+        print_table(f"{title}: {make(random_state=0).description}", table(make, options.seeds), options.seeds)
+    two = fit_all(digits_on_grass_and_brick(random_state=0))[-1]
+    print(f"\nThe model behind 'UCA, split', seed 0:\n\n{two.model.summary()}")
+    options.out.mkdir(parents=True, exist_ok=True)
+    path = options.out / "uca-demo.png"
+    draw([make(random_state=0) for _, make in stories], path)
+    print(f"\nFigure: {path}")
+
+
+if __name__ == "__main__":
+    main()
