@@ -84,7 +84,7 @@ def shared_axes(rng: np.random.Generator, p: int, m: int) -> list[np.ndarray]:
 
 
 def isotropic(rng: np.random.Generator, p: int, m: int) -> list[np.ndarray]:
-    """Backgrounds that average to the identity leave no interior: every mixture meets the bounds exactly or not at all."""
+    """Backgrounds that average to the identity leave no interior: a mixture meets all bounds exactly or breaks one."""
     a, b = tall(rng, p, 1)
     b = b / np.linalg.norm(b, 2)
     return [a, *(np.eye(p) + (-1) ** i * (b - np.trace(b) / p * np.eye(p)) for i in range(m))]

@@ -7,6 +7,7 @@ import re
 import numpy as np
 import pytest
 from sklearn.exceptions import NotFittedError
+
 from uca import UCA, solve_dual
 
 
@@ -31,7 +32,9 @@ def with_value(array, row, column, value):
 def test_nan_and_inf_are_counted_and_placed(target, background, representation, center):
     model = UCA(representation=representation, center=center)
     bad = with_value(with_value(background, 3, 2, np.nan), 7, 1, np.nan)
-    with pytest.raises(ValueError, match=re.escape("background 'b' contains 2 NaN, the first at row 3, column 2. Impute")):
+    with pytest.raises(
+        ValueError, match=re.escape("background 'b' contains 2 NaN, the first at row 3, column 2. Impute")
+    ):
         model.fit(target, backgrounds={"b": bad})
     bad = with_value(with_value(target, 5, 0, np.inf), 6, 0, np.nan)
     with pytest.raises(ValueError, match=re.escape("target X contains 1 NaN and 1 infinity (inf), the first at row 5")):
@@ -69,7 +72,11 @@ def test_backgrounds(target, backgrounds, error, message):
 @pytest.mark.parametrize(
     ("parameters", "error", "message"),
     [
-        ({"n_components": 5}, ValueError, "n_components=5 is more than n_features=4; choose n_components between 1 and 4"),
+        (
+            {"n_components": 5},
+            ValueError,
+            "n_components=5 is more than n_features=4; choose n_components between 1 and 4",
+        ),
         ({"n_components": 0}, ValueError, "n_components must be at least 1; got 0"),
         ({"n_components": 1.5}, TypeError, "n_components must be an integer; got 1.5"),
         ({"n_components": True}, TypeError, "n_components must be an integer"),
@@ -97,10 +104,25 @@ def test_parameters(target, background, parameters, error, message):
 @pytest.mark.parametrize(
     ("a", "b", "error", "message"),
     [
-        (np.array([[1.0, 0.5], [0.2, 1.0]]), np.eye(2), ValueError, r"target matrix A is not symmetric.*\(M \+ M.T\) / 2"),
-        (np.diag([1.0, -0.5]), np.eye(2), ValueError, "target matrix A is indefinite.*not a covariance matrix.*solve_dual"),
+        (
+            np.array([[1.0, 0.5], [0.2, 1.0]]),
+            np.eye(2),
+            ValueError,
+            r"target matrix A is not symmetric.*\(M \+ M.T\) / 2",
+        ),
+        (
+            np.diag([1.0, -0.5]),
+            np.eye(2),
+            ValueError,
+            "target matrix A is indefinite.*not a covariance matrix.*solve_dual",
+        ),
         (np.eye(2), np.diag([1.0, -0.5]), ValueError, "matrix of background 'background1' is indefinite"),
-        (np.eye(2), np.eye(3), ValueError, r"background 'background1' has shape \(3, 3\), the target matrix A has \(2, 2\)"),
+        (
+            np.eye(2),
+            np.eye(3),
+            ValueError,
+            r"background 'background1' has shape \(3, 3\), the target matrix A has \(2, 2\)",
+        ),
         (np.ones((2, 3)), None, ValueError, "must be a square matrix"),
         (np.array([["a"]]), None, TypeError, "must hold real numbers"),
         (np.array([[1.0, np.nan], [np.nan, 1.0]]), None, ValueError, "target matrix A contains 2 NaN"),

@@ -7,6 +7,7 @@ import pandas as pd
 import polars as pl
 import pytest
 from sklearn.decomposition import PCA
+
 from uca import UCA
 
 
@@ -135,11 +136,15 @@ def test_sequential_components_respect_every_bound(rng):
 
 def test_sequential_equals_the_problem_on_the_complement(rng):
     """The second component against a full eigenbasis of the complement, solved afresh."""
-    target, background = (np.cov(rng.standard_normal((40, 8)) @ rng.standard_normal((8, 8)), rowvar=False) for _ in "ab")
+    target, background = (
+        np.cov(rng.standard_normal((40, 8)) @ rng.standard_normal((8, 8)), rowvar=False) for _ in "ab"
+    )
     model = UCA(2, components="sequential").fit_covariance(target, backgrounds=background)
     first = model.components_[0]
     basis = np.linalg.svd(first[np.newaxis])[2][1:].T
-    inner = UCA(1, bound=model.bounds_[0]).fit_covariance(basis.T @ target @ basis, backgrounds=basis.T @ background @ basis)
+    inner = UCA(1, bound=model.bounds_[0]).fit_covariance(
+        basis.T @ target @ basis, backgrounds=basis.T @ background @ basis
+    )
     assert model.certificates_[1].upper == pytest.approx(inner.certificate_.upper, rel=1e-9)
     np.testing.assert_allclose(np.abs(basis @ inner.components_[0] @ model.components_[1]), 1, atol=1e-6)
 
@@ -284,7 +289,9 @@ class TestTables:
 
     def test_missing_and_extra_columns_are_named(self, frames):
         target, background = frames[:2]
-        with pytest.raises(ValueError, match="background 'controls' lacks column 'gene3' and has unknown column 'typo'"):
+        with pytest.raises(
+            ValueError, match="background 'controls' lacks column 'gene3' and has unknown column 'typo'"
+        ):
             UCA().fit(target, backgrounds={"controls": background.rename(columns={"gene3": "typo"})})
         with pytest.raises(ValueError, match="lacks columns 'gene0', 'gene1'"):
             UCA().fit(target, backgrounds=background.iloc[:, 2:])

@@ -1,13 +1,14 @@
 """Optima at a multiple eigenvalue, built so that the answer is known by hand.
 
-In the plane, ``u'Mu = t + a . e`` with e = (cos 2x, sin 2x): a quadratic form is a point ``(t, a)``, a unit vector a point
-on the circle, and a mixture a point z inside it. UCA becomes: maximise ``a_0 . z`` over the disc, under lines.
+In the plane, ``u'Mu = t + a . e`` with e = (cos 2x, sin 2x): a quadratic form is a point ``(t, a)``, a unit vector a
+point on the circle, and a mixture a point z inside it. UCA becomes: maximise ``a_0 . z`` over the disc, under lines.
 """
 
 from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from uca import UCA, solve_dual
 
 

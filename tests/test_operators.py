@@ -6,6 +6,7 @@ import tracemalloc
 
 import numpy as np
 import pytest
+
 from uca import UCA
 from uca.operators.build import build, choose_representation
 from uca.operators.moments import Moments

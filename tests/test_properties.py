@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
 from uca import UCA, solve_dual
 
 SETTINGS = settings(max_examples=25, deadline=None, derandomize=True)

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from problems import FAMILIES, Problem, make_problems
 from sdp import full_sdp
+
 from uca import solve_dual
 from uca.dual import Certificate
 

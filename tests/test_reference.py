@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+
 from uca import UCA
 
 ANALYSES = ["fig1", "fig2-single-t-SC-m", "fig2-single-t-CS-m", "fig2-single-t-SC-s", "fig2-split", "fig2-pooled"]

@@ -7,6 +7,7 @@ import pytest
 from problems import make_problems
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.exceptions import ConvergenceWarning
+
 from uca import UCA, InfeasibleBoundsError, solve_dual
 from uca.dual import Dual, mean_bounds, mixture_rank
 from uca.operators.base import Pencil
@@ -132,7 +133,9 @@ class TestInfeasibleBounds:
     def test_names_the_background_and_the_attainable_bound(self, rng):
         target = np.eye(4)
         backgrounds = {"fine": np.diag([1.0, 2, 3, 0.1]), "tight": np.diag([0.5, 1.0, 2.0, 3.0])}
-        with pytest.raises(InfeasibleBoundsError, match="'tight' has bound 0.4, the smallest attainable is 0.5") as error:
+        with pytest.raises(
+            InfeasibleBoundsError, match="'tight' has bound 0.4, the smallest attainable is 0.5"
+        ) as error:
             solve_dual(target, backgrounds, [1.0, 0.4])
         assert "fine" not in str(error.value)
 

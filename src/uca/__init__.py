@@ -3,7 +3,9 @@
 >>> from uca import UCA
 """
 
+from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import Any as _Any
 
 from .dual import Certificate, DualResult
 from .estimators.uca import UCA
@@ -13,3 +15,11 @@ from .solvers.infeasible import InfeasibleBoundsError
 __version__ = _version("unique-component-analysis")
 
 __all__ = ["UCA", "Certificate", "DualResult", "InfeasibleBoundsError", "__version__", "solve_dual"]
+
+_ON_USE = {"datasets"}  # imported when first used; they may need an extra
+
+
+def __getattr__(name: str) -> _Any:
+    if name in _ON_USE:
+        return _import_module(f"{__name__}.{name}")
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_array, check_random_state
 
-Array = np.ndarray[Any, np.dtype[np.floating]]
+from ._types import Array
 
 
 @dataclass(frozen=True)
@@ -69,8 +69,8 @@ def check_datasets(
         n_features = rows.shape[1] if n_features is None else n_features
         if rows.shape[1] != n_features:
             raise ValueError(
-                f"{label} has {rows.shape[1]} features, but {type(estimator).__name__} is expecting {n_features} features "
-                "as input: all datasets must have the same features in the same order"
+                f"{label} has {rows.shape[1]} features, but {type(estimator).__name__} is expecting {n_features} "
+                "features as input: all datasets must have the same features in the same order"
             )
         tables[name] = rows
     assert n_features is not None
@@ -90,7 +90,7 @@ def _check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Array:
 
 
 def name_backgrounds(backgrounds: Any) -> dict[str, Any]:
-    """Backgrounds as an ordered mapping of names to tables; unnamed ones are called ``background1``, ``background2``…"""
+    """Backgrounds as an ordered mapping of names to tables; unnamed ones are called ``background1`` and so on."""
     if backgrounds is None:
         return {}
     if isinstance(backgrounds, Mapping):
@@ -205,7 +205,7 @@ def check_tolerance(value: Any) -> None:
     """Raise unless ``value`` is a positive finite number."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise TypeError(f"tol must be a number; got {value!r}")
-    if not 0 < value < np.inf:
+    if not 0 < float(value) < np.inf:
         raise ValueError(f"tol must be positive and finite; got {value}")
 
 
@@ -225,7 +225,9 @@ def check_bound(bound: Any, names: Sequence[str]) -> Array | None:
     except (TypeError, ValueError):
         raise ValueError(f"bound must be 'mean', a number, or one number a background; got {bound!r}") from None
     if values.ndim > 1 or (values.ndim == 1 and len(values) != len(names)):
-        raise ValueError(f"bound has shape {values.shape}, but there are {len(names)} backgrounds: give one number each")
+        raise ValueError(
+            f"bound has shape {values.shape}, but there are {len(names)} backgrounds: give one number each"
+        )
     if not np.all((values > 0) & np.isfinite(values)):
         raise ValueError(f"every bound must be positive and finite; got {bound!r}")
     return np.broadcast_to(values, (len(names),)).astype(float)

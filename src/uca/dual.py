@@ -15,8 +15,9 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from ._types import Array
 from .eigen import eigenvalue_bound, top_eigenpairs
-from .operators.base import Array, Pencil
+from .operators.base import Pencil
 
 
 @dataclass(frozen=True)
@@ -136,7 +137,7 @@ class Dual:
         return self.pencil.n_backgrounds
 
     def evaluate(self, prices: Array, *, k: int | None = None, start: Array | None = None) -> DualPoint:
-        """g at ``prices`` with the ``k`` top eigenpairs; an upper bound on the optimum."""
+        """G at ``prices`` with the ``k`` top eigenpairs; an upper bound on the optimum."""
         operator = self.pencil.combine(1.0, -prices * self.per_bound)
         pairs = top_eigenpairs(operator, min(k or self.n_vectors, self.pencil.size), start=start, seed=self.seed)
         self.n_eigensolves += 1

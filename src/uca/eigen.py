@@ -14,7 +14,8 @@ from scipy.linalg import LinAlgError, cholesky, eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
 from ._threads import blas_threads, threads_for
-from .operators.base import Array, CovarianceOperator
+from ._types import Array
+from .operators.base import CovarianceOperator
 
 # Up to this order LAPACK's direct solver beats Lanczos on dense matrices (measured on two cores).
 DIRECT_MAX = 1000

@@ -15,7 +15,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import check_random_state
 
-from .._validation import Array
+from .._types import Array
 
 SIDE = 8
 DIGIT_SPREAD = 0.5
@@ -36,7 +36,7 @@ class ContrastiveDataset:
     """
 
     target: Array
-    labels: np.ndarray[Any, Any]
+    labels: Array
     backgrounds: Mapping[str, Array]
     image_shape: tuple[int, int]
     description: str
@@ -56,9 +56,7 @@ def digits_on_grass(*, n_background: int = 1000, random_state: Any = 0) -> Contr
     )
 
 
-def digits_on_grass_and_brick(
-    *, n_grass: int = 150, n_brick: int = 1850, random_state: Any = 0
-) -> ContrastiveDataset:
+def digits_on_grass_and_brick(*, n_grass: int = 150, n_brick: int = 1850, random_state: Any = 0) -> ContrastiveDataset:
     """Digits 3 and 8 laid over grass plus brick; backgrounds: a little grass alone and much brick alone."""
     rng = check_random_state(random_state)
     images, labels = _digits(3, 8)
@@ -76,7 +74,7 @@ def digits_on_grass_and_brick(
     )
 
 
-def _digits(*classes: int) -> tuple[Array, np.ndarray[Any, Any]]:
+def _digits(*classes: int) -> tuple[Array, Array]:
     images, labels = load_digits(return_X_y=True)
     chosen = np.isin(labels, classes)
     images = images[chosen]

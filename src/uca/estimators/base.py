@@ -9,8 +9,8 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._types import Array
 from .._validation import align_columns, raise_not_finite
-from ..operators.base import Array
 from ..operators.moments import BLOCK_BYTES, inverse
 
 
@@ -97,4 +97,4 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
 
 def _is_fitted_name(name: str) -> bool:
-    return name.endswith("_") and not name.startswith("_") or name == "_stream"
+    return (name.endswith("_") and not name.startswith("_")) or name == "_stream"

@@ -41,6 +41,7 @@ class Stream:
         for name in order:
             if self.moments[name].n < 2:
                 raise ValueError(
-                    f"{label_of(name)} has n_samples={self.moments[name].n} so far, a minimum of 2 is required: add rows"
+                    f"{label_of(name)} has n_samples={self.moments[name].n} so far, a minimum of 2 is required: "
+                    "add rows"
                 )
         return [self.moments[name] for name in order], [self.dtypes[name] for name in order]

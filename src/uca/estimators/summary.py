@@ -8,6 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Array
+
 WIDTH = 100
 
 
@@ -45,7 +47,7 @@ def summarise(model: Any) -> Summary:
     return Summary("\n".join(lines))
 
 
-def _exceeds(model: Any) -> np.ndarray:
+def _exceeds(model: Any) -> Array:
     return np.asarray(model.background_variance_ > model.bounds_ * (1 + 1e-6))
 
 
@@ -72,7 +74,9 @@ def _components(model: Any) -> list[list[str]]:
 def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
     lines = [
-        "  ".join(cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True)))
+        "  ".join(
+            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
+        )
         for row in (header, *rows)
     ]
     return [lines[0], "-" * len(lines[0]), *lines[1:]]

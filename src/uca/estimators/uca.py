@@ -11,6 +11,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress
 from .._threads import blas_threads
+from .._types import Array
 from .._validation import (
     Datasets,
     check_bool,
@@ -27,7 +28,6 @@ from .._validation import (
 )
 from ..dual import Certificate, DualResult, mean_bounds
 from ..eigen import fix_signs
-from ..operators.base import Array
 from ..operators.build import REPRESENTATIONS, build
 from ..operators.covariance import from_matrices, from_moments
 from ..operators.representation import Representation
@@ -342,17 +342,14 @@ class UCA(ContrastiveTransformer):
 
     def __getattr__(self, name: str) -> Any:
         # Only reached for attributes that are not there: results of a stream are computed when first asked for.
-        if name.endswith("_") and not name.startswith("_") and "_stream" in self.__dict__:
-            if "components_" not in self.__dict__ and name in type(self).__annotations__ | _SHARED:
-                self._solve_stream()
-                return self.__dict__[name]
+        unsolved = "_stream" in self.__dict__ and "components_" not in self.__dict__
+        if unsolved and name in UCA.__annotations__ | ContrastiveTransformer.__annotations__:
+            self._solve_stream()
+            return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:
         return "components_" in self.__dict__ or "_stream" in self.__dict__
-
-
-_SHARED = ContrastiveTransformer.__annotations__
 
 
 def _features(data: Datasets) -> dict[str, Any]:
@@ -361,9 +358,7 @@ def _features(data: Datasets) -> dict[str, Any]:
 
 
 def _warn_constant(data: Representation, names: tuple[str, ...]) -> None:
-    told = [
-        f"{n} in {label_of(name)}" for n, name in zip(data.n_constant, (None, *names), strict=True) if n
-    ]
+    told = [f"{n} in {label_of(name)}" for n, name in zip(data.n_constant, (None, *names), strict=True) if n]
     if told:
         warnings.warn(f"constant features were scaled to 0: {', '.join(told)}", UserWarning, stacklevel=4)
 

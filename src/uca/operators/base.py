@@ -12,9 +12,9 @@ from abc import ABC, abstractmethod
 from dataclasses import dataclass
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
-Array = NDArray[np.floating]
+from .._types import Array
 
 
 class CovarianceOperator(ABC):
@@ -145,9 +145,7 @@ class Pencil:
     def complement(self, vector: Array) -> tuple[Pencil, Array]:
         """The pencil on the orthogonal complement of a unit vector, and the reflector for :func:`embed`."""
         w = householder(vector)
-        pencil = Pencil(
-            Complement(self.target, w), tuple(Complement(b, w) for b in self.backgrounds), self.n_features
-        )
+        pencil = Pencil(Complement(self.target, w), tuple(Complement(b, w) for b in self.backgrounds), self.n_features)
         return pencil, w
 
     def variances(self, vectors: Array) -> Array:

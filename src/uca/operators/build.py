@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .base import Array
+from .._types import Array
 from .covariance import from_rows
 from .reduced import from_gram
 from .representation import Representation

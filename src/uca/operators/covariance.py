@@ -6,15 +6,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .base import Array
+from .._types import Array
 from .dense import DensePencil
 from .moments import Moments, deviations, divisor, inverse
 from .representation import Representation
 
 
-def from_rows(
-    arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str
-) -> Representation:
+def from_rows(arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
     """Covariances of the target (first) and the backgrounds."""
     moments = [Moments.of(array, label) for array, label in zip(arrays, labels, strict=True)]
     dtypes = [array.dtype for array in arrays]

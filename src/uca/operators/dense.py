@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .base import Array, CovarianceOperator, Pencil, householder, reflect
+from .._types import Array
+from .base import CovarianceOperator, Pencil, householder, reflect
 
 
 @dataclass(frozen=True)

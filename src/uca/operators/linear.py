@@ -7,7 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from .base import Array, CovarianceOperator
+from .._types import Array
+from .base import CovarianceOperator
 
 
 @dataclass(frozen=True)

@@ -14,8 +14,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._threads import in_lanes
+from .._types import Array
 from .._validation import raise_not_finite
-from .base import Array
 
 DDOF = 1
 BLOCK_BYTES = 1_000_000  # stays in the second-level cache

@@ -18,8 +18,8 @@ import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
 from .._threads import blas_threads, in_lanes, threads_for
+from .._types import Array
 from .._validation import raise_not_finite
-from .base import Array
 from .dense import DensePencil
 from .moments import BLOCK_BYTES, PARALLEL_BYTES, center_block, deviations, divisor, inverse
 from .representation import Representation
@@ -54,7 +54,7 @@ def from_gram(
 
 
 def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, list[float]]:
-    """Row weights that give every dataset trace 1, so that none is lost beside one with larger units; and the traces."""
+    """Row weights that give every dataset trace 1, so that none is lost beside larger units; and the traces."""
     weights, traces = np.zeros(len(gram)), []
     diagonal = gram.diagonal()
     for where in rows:
@@ -183,7 +183,7 @@ class ColumnBlocks:
         """Standardise a block, finding and storing its means and deviations."""
         z = buffer[:, : columns.stop - columns.start]
         for i, (array, rows) in enumerate(zip(self.arrays, self.rows, strict=True)):
-            part, left = z[rows], 0.0
+            part, left = z[rows], np.zeros(1)
             if self.center:
                 self.means[i][columns], left = center_block(array[:, columns], part)
             else:
@@ -192,7 +192,7 @@ class ColumnBlocks:
                 part *= inverse(self._deviation(i, columns, part, left)).astype(self.dtype)
         return z
 
-    def _deviation(self, i: int, columns: slice, part: Array, left: Array | float) -> Array:
+    def _deviation(self, i: int, columns: slice, part: Array, left: Array) -> Array:
         if i and self.scale == "target":
             found = self.deviations[0][columns]
         else:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from .base import Array, Pencil
+from .._types import Array
+from .base import Pencil
 
 
 @dataclass(frozen=True)

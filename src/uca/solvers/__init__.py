@@ -1,0 +1,1 @@
+"""One algorithm a file; ``solve`` chooses, runs and certifies."""

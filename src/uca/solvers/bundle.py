@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._types import Array
 from ..dual import Dual
-from ..operators.base import Array
 from .projected import Projected, solve_projected
 
 INDEPENDENT = 1e-7  # a new vector is kept if this much of it is new

@@ -6,8 +6,8 @@ from dataclasses import replace
 
 import numpy as np
 
+from .._types import Array
 from ..dual import Certificate, Dual, DualPoint, DualResult
-from ..operators.base import Array
 from .bundle import Bundle, orthonormal
 from .direction import best_feasible_direction
 from .found import Found, relative_gap
@@ -65,7 +65,7 @@ def _choose_first(dual: Dual, point: DualPoint, factor: Array | None) -> tuple[A
     """Eigenvectors with the first one chosen inside a multiple top eigenspace, and the dimension of that space.
 
     A simple top eigenvector that fulfils the KKT conditions stands. Otherwise the eigenspace is spanned by the
-    eigenvectors at the top and by the directions in the feasible matrix, and the best feasible direction in it is first.
+    eigenvectors at the top and by the directions in the feasible matrix; the best feasible direction in it is first.
     """
     if dual.m == 0 or point.kkt <= TIGHT or factor is None:
         return point.vectors, 1
@@ -93,9 +93,7 @@ def _put_first(first: Array, vectors: Array) -> Array:
     return q * np.where(np.diag(r) < 0, -1.0, 1.0)
 
 
-def _message(
-    status: str, gap: float, tight: bool, n_tied: int, excess: float, shortfall: float, solver: str
-) -> str:
+def _message(status: str, gap: float, tight: bool, n_tied: int, excess: float, shortfall: float, solver: str) -> str:
     if status != "optimal":
         reason, advice = {
             "max_iter": ("at the iteration limit", "Raise max_iter"),
@@ -119,6 +117,6 @@ def _message(
         found = "No direction in their span respects every bound" if n_tied > 1 else "It does not respect every bound"
         return f"{proven} {found}: the first component exceeds one by {100 * excess:.2g} %."
     return (
-        f"{proven} The first component is the direction of largest target variance in their span that respects every bound; "
-        f"its variance is {100 * shortfall:.2g} % below the optimum."
+        f"{proven} The first component is the direction of largest target variance in their span that respects every "
+        f"bound; its variance is {100 * shortfall:.2g} % below the optimum."
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from ..operators.base import Array
+from .._types import Array
 
 SLACK = 1e-10  # excess over a bound that still counts as respecting it, relative to the bound
 N_STARTS = 24

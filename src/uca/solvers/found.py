@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._types import Array
 from ..dual import Dual, DualPoint
-from ..operators.base import Array
 from .bundle import Bundle
 
 #: Called once an iteration with (iteration, upper bound, lower bound, relative gap).

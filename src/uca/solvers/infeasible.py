@@ -24,7 +24,9 @@ def explain_infeasible(dual: Dual, names: Sequence[str]) -> InfeasibleBoundsErro
             f"background {names[j]!r} has bound {dual.bounds[j]:.6g}, the smallest attainable is {_round_up(alone[j])}"
             for j in too_small
         )
-        return InfeasibleBoundsError(f"no direction satisfies the bounds: {told}. Raise the bound, or use bound='mean'.")
+        return InfeasibleBoundsError(
+            f"no direction satisfies the bounds: {told}. Raise the bound, or use bound='mean'."
+        )
     together = np.array([smallest_attainable(dual, j, others=True) for j in range(dual.m)])
     j = int(np.argmin(together / dual.bounds))
     if not np.isfinite(together[j]):
@@ -34,8 +36,9 @@ def explain_infeasible(dual: Dual, names: Sequence[str]) -> InfeasibleBoundsErro
             "Raise several, or use bound='mean'."
         )
     return InfeasibleBoundsError(
-        f"no direction satisfies all bounds together: background {names[j]!r} has bound {dual.bounds[j]:.6g}, the smallest "
-        f"attainable with the other bounds kept is {_round_up(together[j])}. Raise it (or the others), or use bound='mean'."
+        f"no direction satisfies all bounds together: background {names[j]!r} has bound {dual.bounds[j]:.6g}, the "
+        f"smallest attainable with the other bounds kept is {_round_up(together[j])}. Raise it (or the others), or use "
+        "bound='mean'."
     )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
-from ..dual import Dual, DualPoint
-from ..operators.base import Array
+from .._types import Array
+from ..dual import Dual
 from .found import Callback, Found, found_among, relative_gap
 
 

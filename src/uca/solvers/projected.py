@@ -2,7 +2,7 @@
 
 Given the projections ``A = W'AW`` and ``B_j = W'B_jW / c_j`` (every bound is 1), find the prices that minimise the
 projected dual, and a feasible primal matrix V. Because V lives in the subspace of the whole problem, ``tr(A V)`` is a
-lower bound on the whole optimum. It counts only if V is feasible: trace 1, psd, no bound exceeded by more than rounding.
+lower bound on the whole optimum. It counts only if V is feasible: trace 1, psd, bounds kept up to rounding.
 
 Where the top eigenvalue is simple, Newton's method on the active prices finds the optimum to machine precision and
 V = uu'. Where it is not, the small semidefinite programme gives prices and V, and V is made feasible exactly.
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..operators.base import Array
+from .._types import Array
 from .sdp import solve_sdp
 
 FEASIBLE = 1e-12  # relative excess over a bound that is rounding, not a violation
@@ -49,8 +49,8 @@ class Projected:
 def solve_projected(a: Array, b: Array, start: Array, *, probe: float, box: float) -> Projected:
     """Solve the projected problem.
 
-    ``probe`` is the price to try next where the subspace is seen to have no feasible matrix, ``box`` the limit of prices
-    elsewhere.
+    ``probe`` is the price to try next where the subspace is seen to have no feasible matrix, ``box`` the limit of
+    prices elsewhere.
     """
     if len(b) and np.linalg.eigvalsh(b.sum(axis=0))[0] > (1 + 1e-6) * len(b):
         # Every mixture spends more than the bounds allow together.
@@ -71,8 +71,8 @@ def _lower(a: Array, b: Array, prices: Array, factor: Array) -> tuple[Array | No
 def _at_kink(a: Array, b: Array, start: Array, box: float) -> tuple[Array, Array | None, float]:
     """Prices, factor and lower bound from semidefinite programmes on a few directions at a time.
 
-    The programme on the chosen directions proposes prices; the top eigenvectors at these prices join the directions, and
-    those that carry no weight in the primal matrix leave first, until upper and lower bound meet.
+    The programme on the chosen directions proposes prices; the top eigenvectors at these prices join the directions,
+    and those that carry no weight in the primal matrix leave first, until upper and lower bound meet.
     """
     state = _State.at(a, b, start)
     keep = state.vectors[:, :SDP_MAX]
@@ -81,7 +81,9 @@ def _at_kink(a: Array, b: Array, start: Array, box: float) -> tuple[Array, Array
         prices, mixture = solve_sdp(_sandwich(a, keep), _sandwich(b, keep), np.zeros(len(b)), box)
         # The programme tells which bounds matter; with these alone Newton is well conditioned, also where
         # backgrounds are nearly equal.
-        smooth = _newton(a, b, np.where(prices < 1e-3 * prices.max(initial=0.0), 0.0, prices), box) or _newton(a, b, prices, box)
+        smooth = _newton(a, b, np.where(prices < 1e-3 * prices.max(initial=0.0), 0.0, prices), box) or _newton(
+            a, b, prices, box
+        )
         if smooth is not None:
             return smooth[0], *_lower(a, b, *smooth)
         raw = keep @ _psd_factor(mixture)
@@ -165,7 +167,7 @@ def _sandwich(matrices: Array, basis: Array) -> Array:
 
 
 def _newton(a: Array, b: Array, prices: Array, box: float) -> tuple[Array, Array] | None:
-    """Projected Newton on the prices; None where the top eigenvalue is (nearly) multiple or no optimum is in the box."""
+    """Projected Newton on the prices; None where the top eigenvalue is nearly multiple or the box has no optimum."""
     prices = prices.copy()
     state = _State.at(a, b, prices)
     for _ in range(NEWTON_STEPS):
@@ -238,11 +240,18 @@ def _psd_factor(mixture: Array) -> Array:
 
 def make_feasible(b: Array, factor: Array, prices: Array) -> Array | None:
     """The factor of a feasible matrix near ``factor @ factor.T``, or None: as it is, corrected, or mixed."""
-    for mend in (lambda: factor, lambda: _correct(b, factor, prices), lambda: _mix(b, factor)):
-        attempt = mend()
-        if attempt is not None and np.all(_spent(b, attempt) <= 1.0 + FEASIBLE):
-            return attempt
-    return None
+    if _respects(b, factor):
+        return factor
+    corrected = _correct(b, factor, prices)
+    if corrected is not None and _respects(b, corrected):
+        return corrected
+    mixed = _mix(b, factor)
+    return mixed if mixed is not None and _respects(b, mixed) else None
+
+
+def _respects(b: Array, factor: Array) -> bool:
+    """Whether no bound is exceeded by more than rounding."""
+    return bool(np.all(_spent(b, factor) <= 1.0 + FEASIBLE))
 
 
 def _spent(b: Array, factor: Array) -> Array:
@@ -276,6 +285,6 @@ def _mix(b: Array, factor: Array) -> Array | None:
     over = spent > 1.0
     if np.any(cost[over] >= 1.0):
         return None
-    share = np.max((spent[over] - 1.0) / (spent[over] - cost[over]), initial=0.0)
-    share = min(1.0, share * (1 + 1e-9) + 1e-16)
+    needed = float(np.max((spent[over] - 1.0) / (spent[over] - cost[over]), initial=0.0))
+    share = min(1.0, needed * (1 + 1e-9) + 1e-16)
     return np.hstack([np.sqrt(1.0 - share) * factor, np.sqrt(share) * cheap])

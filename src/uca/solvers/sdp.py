@@ -14,7 +14,7 @@ import clarabel
 import numpy as np
 from scipy import sparse
 
-from ..operators.base import Array
+from .._types import Array
 
 ACCURACY = 1e-11
 
@@ -39,7 +39,7 @@ def _unpack(vector: Array, q: int) -> Array:
 
 
 def solve_sdp(a: Array, b: Array, low: Array, box: float) -> tuple[Array, Array]:
-    """Prices (m,) and primal matrix (q, q), both to solver accuracy; ``a`` (q, q) and ``b`` (m, q, q) near unit size."""
+    """Prices (m,) and primal matrix (q, q), to solver accuracy; ``a`` (q, q) and ``b`` (m, q, q) are near unit size."""
     q, m = len(a), len(b)
     psd = np.column_stack([-_pack(np.eye(q)), -_pack(b).T])
     limits = np.vstack([np.eye(m), -np.eye(m)])

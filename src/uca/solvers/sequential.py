@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._types import Array
 from ..dual import DualResult
-from ..operators.base import Array, Pencil, embed
+from ..operators.base import Pencil, embed
 from .infeasible import InfeasibleBoundsError
 from .solve import solve
 

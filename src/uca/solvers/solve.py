@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .._types import Array
 from ..dual import Dual, DualResult
-from ..operators.base import Array, Pencil
+from ..operators.base import Pencil
 from .conclude import conclude
 from .found import Callback
 from .infeasible import explain_infeasible

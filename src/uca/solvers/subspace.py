@@ -12,8 +12,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._types import Array
 from ..dual import Dual, DualPoint
-from ..operators.base import Array
 from .bundle import Bundle, orthonormal
 from .found import Callback, Found, relative_gap
 from .projected import Projected, contrast

@@ -1,0 +1,58 @@
+# One command each. Everything lives in a virtual environment inside the checkout.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+
+.PHONY: help demo test test-slow bench lint types format check clean
+
+help:
+	@echo "make demo       install, then run the main job on embedded data (figure in out/)"
+	@echo "make test       install, then run all tests"
+	@echo "make test-slow  the larger random suites as well (minutes)"
+	@echo "make lint       ruff: style and format"
+	@echo "make types      mypy on src/"
+	@echo "make check      lint, types and tests: what CI runs"
+	@echo "make bench      time and memory against scikit-learn's PCA, as ratios"
+	@echo "make format     let ruff rewrite the files"
+
+# A stamp for each set of extras, so that nothing is installed twice and a change of pyproject.toml installs anew.
+$(VENV)/.created:
+	@$(PYTHON) -c 'import sys; sys.exit("uca needs Python 3.11 or newer; this is " + sys.version.split()[0] + ". Try: make PYTHON=python3.12 ...") if sys.version_info < (3, 11) else None'
+	$(PYTHON) -m venv $(VENV)
+	@touch $@
+
+$(VENV)/.demo: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	@touch $@
+
+$(VENV)/.test: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[test]'
+	@touch $@
+
+demo: $(VENV)/.demo
+	$(BIN)/python -m uca.demo --out out
+
+test: $(VENV)/.test
+	$(BIN)/python -m pytest
+
+test-slow: $(VENV)/.test
+	$(BIN)/python -m pytest -m "slow or not slow"
+
+lint: $(VENV)/.test
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+
+types: $(VENV)/.test
+	$(BIN)/mypy
+
+format: $(VENV)/.test
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+check: lint types test
+
+bench: $(VENV)/.test
+	$(BIN)/python benchmarks/core.py
+
+clean:
+	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -1,0 +1,177 @@
+"""Time and memory of a fit, as ratios measured in one run. Run ``make bench``.
+
+Every workload times UCA beside scikit-learn's PCA(2) on the stacked rows and beside the bare Gram or covariance product
+that no method can do without, in rotation, and takes medians. Memory is the growth of the peak resident size of a fresh
+process during the fit, as a share of the input. Targets are printed beside what was measured, reached or not.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import json
+import multiprocessing
+import os
+import platform
+import statistics
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import sklearn
+from sklearn.decomposition import PCA
+
+from uca import UCA, __version__
+
+WIDE = (1_000, 2_000, 3_000, 5_000, 10_000)
+MOUSE_BACKGROUNDS = ("t-SC-m", "t-CS-m", "t-SC-s")
+
+
+def medians(jobs: dict[str, Callable[[], object]], repeats: int) -> dict[str, float]:
+    """Median milliseconds of each job, run in rotation after one warm-up each."""
+    times: dict[str, list[float]] = {name: [] for name in jobs}
+    for i in range(repeats + 1):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            job()
+            if i:
+                times[name].append(1e3 * (time.perf_counter() - start))
+    return {name: statistics.median(values) for name, values in times.items()}
+
+
+def wide(p: int, repeats: int, dtype: type = float) -> dict[str, object]:
+    """The paper's timing study: 100 + 100 rows, p features."""
+    rng = np.random.default_rng(p)
+    target, background = (rng.standard_normal((100, p)).astype(dtype) for _ in range(2))
+    stack = np.vstack([target, background])
+    times = medians(
+        {
+            "uca": lambda: UCA().fit(target, backgrounds=background),
+            "pca": lambda: PCA(2).fit(stack),
+            "product": lambda: stack @ stack.T,
+        },
+        repeats,
+    )
+    solves = UCA().fit(target, backgrounds=background).certificate_.n_eigensolves
+    return {"workload": f"100 + 100 rows, p = {p:,}", **times, "eigensolves": solves}
+
+
+def tall(repeats: int) -> dict[str, object]:
+    """Many rows, few features, three backgrounds."""
+    rng = np.random.default_rng(0)
+    target, *backgrounds = (rng.standard_normal((n, 50)) for n in (100_000, 30_000, 30_000, 30_000))
+    stack = np.vstack([target, *backgrounds])
+    times = medians(
+        {
+            "uca": lambda: UCA().fit(target, backgrounds=backgrounds),
+            "pca": lambda: PCA(2).fit(stack),
+            "product": lambda: stack.T @ stack,
+        },
+        repeats,
+    )
+    solves = UCA().fit(target, backgrounds=backgrounds).certificate_.n_eigensolves
+    return {"workload": "100,000 + 3 x 30,000 rows, p = 50", **times, "eigensolves": solves}
+
+
+def mouse_split(repeats: int) -> dict[str, object] | None:
+    """The published split analysis with three backgrounds, where the data is at hand."""
+    places = [os.environ.get("UCA_DATA", ""), Path(__file__).resolve().parents[2] / "shared" / "data"]
+    path = next((Path(p) / "mice_protein.csv" for p in places if p and (Path(p) / "mice_protein.csv").is_file()), None)
+    if path is None:
+        return None
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        _, *rows = csv.reader(file)
+    values = np.array([[float(cell) if cell else 0.0 for cell in row[1:78]] for row in rows])
+    values = values[:, np.sort(np.unique(values, axis=1, return_index=True)[1])]
+    classes = np.array([row[-1] for row in rows])
+    target = values[np.isin(classes, ["c-CS-s", "t-CS-s"])]
+    backgrounds = {name: values[classes == name] for name in MOUSE_BACKGROUNDS}
+    stack = np.vstack([target, *backgrounds.values()])
+    times = medians(
+        {
+            "uca": lambda: UCA().fit(target, backgrounds=backgrounds),
+            "pca": lambda: PCA(2).fit(stack),
+            "product": lambda: stack.T @ stack,
+        },
+        repeats,
+    )
+    solves = UCA().fit(target, backgrounds=backgrounds).certificate_.n_eigensolves
+    return {"workload": "mouse proteins, split (3 backgrounds)", **times, "eigensolves": solves}
+
+
+def _status(field: str) -> int:
+    """Kilobytes from the kernel's account of this process."""
+    line = next(line for line in Path("/proc/self/status").read_text().splitlines() if line.startswith(field))
+    return int(line.split()[1])
+
+
+def _memory_child(p: int, dtype: str, connection) -> None:
+    rng = np.random.default_rng(0)
+    small = rng.standard_normal((20, 300))
+    UCA().fit(small, backgrounds=small[:10])  # loads the libraries, which is no cost of the fit
+    target, background = (np.empty((100, p), dtype=dtype) for _ in range(2))
+    for array in (target, background):
+        for row in array:
+            row[:] = rng.standard_normal(p)
+    Path("/proc/self/clear_refs").write_text("5")  # the peak starts again from what is resident now
+    before = _status("VmRSS")
+    UCA().fit(target, backgrounds=background)
+    connection.send((_status("VmHWM") - before) * 1024 / (target.nbytes + background.nbytes))
+
+
+def memory(p: int, dtype: str) -> float:
+    """Growth of the peak resident size during a wide fit, as a share of the input."""
+    context = multiprocessing.get_context("spawn")
+    here, there = context.Pipe()
+    child = context.Process(target=_memory_child, args=(p, dtype, there))
+    child.start()
+    share = here.recv()
+    child.join()
+    return share
+
+
+def verdict(value: float, target: float) -> str:
+    return f"{value:6.2f}  target <= {target:g}: {'reached' if value <= target else 'MISSED'}"
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--repeats", type=int, default=15)
+    parser.add_argument("--json", type=Path, help="also write the figures here")
+    options = parser.parse_args()
+    machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
+    print(f"uca {__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}; {machine}\n")
+    results = [wide(p, options.repeats) for p in WIDE]
+    results += [wide(100_000, 5), tall(5)]
+    results += [mouse] if (mouse := mouse_split(2 * options.repeats)) else []
+    print(
+        f"{'workload':<40} {'UCA ms':>8} {'PCA ms':>8} {'product':>8} {'UCA/PCA':>8} {'UCA/prod':>8} {'eigen-solves':>12}"
+    )
+    for row in results:
+        row["uca_over_pca"], row["uca_over_product"] = row["uca"] / row["pca"], row["uca"] / row["product"]
+        print(
+            f"{row['workload']:<40} {row['uca']:8.1f} {row['pca']:8.1f} {row['product']:8.2f} "
+            f"{row['uca_over_pca']:8.2f} {row['uca_over_product']:8.1f} {row['eigensolves']:12d}"
+        )
+    print("\nTargets")
+    for p, row in zip(WIDE, results, strict=False):
+        print(f"  p = {p:>7,}: UCA / PCA(2)       {verdict(row['uca_over_pca'], 0.2 if p == 10_000 else 0.5)}")
+    print(f"  p = 100,000: UCA / bare Gram    {verdict(results[len(WIDE)]['uca_over_product'], 3.0)}")
+    if mouse:
+        print(f"  mouse split, milliseconds       {verdict(mouse['uca'], 15.0)}")
+    else:
+        print("  mouse split: skipped, set UCA_DATA to a folder with mice_protein.csv")
+    if not Path("/proc/self/clear_refs").exists():
+        print("  extra memory: skipped, it is read from Linux's /proc")
+        shares = {}
+    else:
+        shares = {f"{d} p = {p:,}": memory(p, d) for d in ("float64", "float32") for p in (100_000, 400_000)}
+    for name, share in shares.items():
+        print(f"  extra memory / input, {name:<20} {verdict(share, 0.2)}")
+    if options.json:
+        options.json.write_text(json.dumps({"machine": machine, "times": results, "memory": shares}, indent=1))
+
+
+if __name__ == "__main__":
+    main()
