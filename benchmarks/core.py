@@ -145,14 +145,13 @@ def main() -> None:
     results = [wide(p, options.repeats) for p in WIDE]
     results += [wide(100_000, 5), tall(5)]
     results += [mouse] if (mouse := mouse_split(2 * options.repeats)) else []
-    print(
-        f"{'workload':<40} {'UCA ms':>8} {'PCA ms':>8} {'product':>8} {'UCA/PCA':>8} {'UCA/prod':>8} {'eigen-solves':>12}"
-    )
+    heads = ("UCA ms", "PCA ms", "product", "UCA/PCA", "UCA/prod", "solves")
+    print(f"{'workload':<40} " + " ".join(f"{head:>8}" for head in heads))
     for row in results:
         row["uca_over_pca"], row["uca_over_product"] = row["uca"] / row["pca"], row["uca"] / row["product"]
         print(
             f"{row['workload']:<40} {row['uca']:8.1f} {row['pca']:8.1f} {row['product']:8.2f} "
-            f"{row['uca_over_pca']:8.2f} {row['uca_over_product']:8.1f} {row['eigensolves']:12d}"
+            f"{row['uca_over_pca']:8.2f} {row['uca_over_product']:8.1f} {row['eigensolves']:8d}"
         )
     print("\nTargets")
     for p, row in zip(WIDE, results, strict=False):

@@ -54,14 +54,10 @@ class Bundle:
         self.b = _symmetric(self.basis.T @ self._b_basis)
 
     def _new_part(self, vectors: Array) -> Array:
-        if len(self) + vectors.shape[1] > len(self.basis):
-            vectors = vectors[:, : max(0, len(self.basis) - len(self))]
-        fresh = vectors
-        for _ in range(2):  # twice is enough (Kahan): the second pass removes what rounding left
-            fresh = fresh - self.basis @ (self.basis.T @ fresh)
-        fresh = orthonormal(fresh)
-        fresh = fresh - self.basis @ (self.basis.T @ fresh)
-        return np.linalg.qr(fresh)[0]
+        room = len(self.basis) - len(self)
+        # Twice is enough (Kahan): the second pass removes what rounding left of the first.
+        fresh = orthonormal(vectors - self.basis @ (self.basis.T @ vectors))[:, :room]
+        return np.linalg.qr(fresh - self.basis @ (self.basis.T @ fresh))[0]
 
 
 def orthonormal(vectors: Array) -> Array:
