@@ -27,7 +27,7 @@ def with_value(array, row, column, value):
     return out
 
 
-@pytest.mark.parametrize("representation", ["covariance", "reduced"])
+@pytest.mark.parametrize("representation", ["covariance", "reduced", "product_svd"])
 @pytest.mark.parametrize("center", [True, False])
 def test_nan_and_inf_are_counted_and_placed(target, background, representation, center):
     model = UCA(representation=representation, center=center)
@@ -84,8 +84,16 @@ def test_backgrounds(target, backgrounds, error, message):
         ({"center": "yes"}, TypeError, "center must be True or False"),
         ({"whiten": 1}, TypeError, "whiten must be True or False"),
         ({"components": "both"}, ValueError, "components must be one of 'joint', 'sequential'"),
-        ({"solver": "magic"}, ValueError, "solver must be one of 'auto', 'subspace', 'root', 'lbfgs'"),
-        ({"representation": "dense"}, ValueError, "representation must be one of 'auto', 'covariance', 'reduced'"),
+        (
+            {"solver": "magic"},
+            ValueError,
+            "solver must be one of 'auto', 'subspace', 'root', 'lbfgs', 'coord",
+        ),
+        (
+            {"representation": "dense"},
+            ValueError,
+            "representation must be one of 'auto', 'covariance', 'reduced', 'p",
+        ),
         ({"tol": 0}, ValueError, "tol must be positive and finite"),
         ({"tol": "small"}, TypeError, "tol must be a number"),
         ({"max_iter": 0}, ValueError, "max_iter must be at least 1"),
@@ -145,7 +153,7 @@ def test_target_without_variance():
         UCA().fit(np.ones((5, 3)))
 
 
-@pytest.mark.parametrize("representation", ["covariance", "reduced"])
+@pytest.mark.parametrize("representation", ["covariance", "reduced", "product_svd"])
 def test_constant_features_are_zero_and_counted(rng, representation):
     target, background = rng.standard_normal((20, 5)), rng.standard_normal((30, 5))
     target[:, 1] = 0.1

@@ -13,9 +13,9 @@ import uca
 
 ROOT = Path(uca.__file__).parent
 SERVICES = ["_types", "_threads", "_progress"]
-LAYERS = [*SERVICES, "_validation", "operators", "eigen", "dual", "solvers", "estimators", "datasets", "demo"]
+LAYERS = [*SERVICES, "_validation", "_pool", "operators", "eigen", "dual", "solvers", "estimators", "datasets", "demo"]
 CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl"}
-OPTIONAL_IN = {"datasets", "demo"}
+OPTIONAL_IN = {"_pool", "datasets", "demo"}
 
 
 def layer_of(path: Path) -> str:

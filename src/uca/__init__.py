@@ -7,14 +7,28 @@ from importlib import import_module as _import_module
 from importlib.metadata import version as _version
 from typing import Any as _Any
 
+from ._pool import pool
 from .dual import Certificate, DualResult
+from .estimators.cpca import CPCA, ContrastiveResult
+from .estimators.cpca_plus_plus import CPCAPlusPlus
 from .estimators.uca import UCA
 from .solvers.api import solve_dual
 from .solvers.infeasible import InfeasibleBoundsError
 
 __version__ = _version("unique-component-analysis")
 
-__all__ = ["UCA", "Certificate", "DualResult", "InfeasibleBoundsError", "__version__", "solve_dual"]
+__all__ = [
+    "CPCA",
+    "UCA",
+    "CPCAPlusPlus",
+    "Certificate",
+    "ContrastiveResult",
+    "DualResult",
+    "InfeasibleBoundsError",
+    "__version__",
+    "pool",
+    "solve_dual",
+]
 
 _ON_USE = {"datasets"}  # imported when first used; they may need an extra
 

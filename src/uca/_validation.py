@@ -201,11 +201,19 @@ def check_n_components(n_components: Any, n_features: int) -> int:
     return int(n_components)
 
 
+def check_number(name: str, value: Any, low: float, high: float) -> float:
+    """The value as a float, if it is a number between ``low`` and ``high``, both included."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Real):
+        raise TypeError(f"{name} must be a number; got {value!r}")
+    number = float(value)
+    if not low <= number <= high:
+        raise ValueError(f"{name} must be a number between {low:g} and {high:g}; got {value!r}")
+    return number
+
+
 def check_tolerance(value: Any) -> None:
     """Raise unless ``value`` is a positive finite number."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real):
-        raise TypeError(f"tol must be a number; got {value!r}")
-    if not 0 < float(value) < np.inf:
+    if not 0 < check_number("tol", value, -np.inf, np.inf) < np.inf:
         raise ValueError(f"tol must be positive and finite; got {value}")
 
 

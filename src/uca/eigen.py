@@ -46,6 +46,9 @@ def top_eigenpairs(
     tol : float
         Relative accuracy of the eigenvalues where the method is iterative.
     """
+    own = operator.own_eigenpairs(k)
+    if own is not None:
+        return Eigenpairs(*own)
     matrix = operator.dense()
     if matrix is not None and (operator.size <= DIRECT_MAX or k > operator.size // 10):
         return _direct(matrix, k)

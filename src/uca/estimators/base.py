@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,7 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._types import Array
-from .._validation import align_columns, raise_not_finite
+from .._validation import Datasets, align_columns, label_of, raise_not_finite
 from ..operators.moments import BLOCK_BYTES, inverse
 
 
@@ -94,6 +96,19 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def features(data: Datasets) -> dict[str, Any]:
+    """The fitted attributes that describe the features of the input."""
+    named = {} if data.feature_names is None else {"feature_names_in_": data.feature_names}
+    return {"n_features_in_": data.n_features, **named}
+
+
+def warn_constant(n_constant: Sequence[int], names: Sequence[str]) -> None:
+    """Warn of features that are constant in the target or a background and were set to 0."""
+    told = [f"{n} in {label_of(name)}" for n, name in zip(n_constant, (None, *names), strict=True) if n]
+    if told:
+        warnings.warn(f"constant features were scaled to 0: {', '.join(told)}", UserWarning, stacklevel=4)
 
 
 def _is_fitted_name(name: str) -> bool:

@@ -22,7 +22,6 @@ from .._validation import (
     check_n_components,
     check_positive_int,
     check_tolerance,
-    label_of,
     name_backgrounds,
     seed_from,
 )
@@ -33,7 +32,7 @@ from ..operators.covariance import from_matrices, from_moments
 from ..operators.representation import Representation
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
-from .base import ContrastiveTransformer
+from .base import ContrastiveTransformer, features, warn_constant
 from .stream import Stream
 from .summary import Summary, summarise
 
@@ -61,11 +60,11 @@ class UCA(ContrastiveTransformer):
         in the orthogonal complement, so that every component respects every bound.
     whiten : bool, default=False
         Divide scores by the target's standard deviation along each component.
-    solver : {"auto", "subspace", "root", "lbfgs"}, default="auto"
-        Algorithm for the multipliers. Every one ends with the same certificate.
-    representation : {"auto", "covariance", "reduced"}, default="auto"
-        How the data is held: p x p covariances, or a reduced form for more features than rows. "auto" takes the
-        cheaper one; the answer is the same.
+    solver : {"auto", "subspace", "root", "lbfgs", "coordinate", "bisection"}, default="auto"
+        Algorithm for the multipliers; "coordinate" is the paper's. Every one ends with the same certificate.
+    representation : {"auto", "covariance", "reduced", "product_svd"}, default="auto"
+        How the data is held: p x p covariances, a reduced form for more features than rows, or the paper's product of
+        two factors. "auto" takes the cheaper of the first two; the answer is the same.
     tol : float, default=1e-9
         Certified relative gap at which to stop.
     max_iter : int, default=100
@@ -205,7 +204,7 @@ class UCA(ContrastiveTransformer):
                 n_empty=k,
             )
             fitted = self._solve(representation, data.names, k, data.arrays[0].dtype)
-        fitted.update(_features(data), n_samples_=len(data.arrays[0]))
+        fitted.update(features(data), n_samples_=len(data.arrays[0]))
         self._install(fitted)
         return self
 
@@ -262,7 +261,7 @@ class UCA(ContrastiveTransformer):
         if stream is None:
             stream = Stream(Datasets({}, data.n_features, data.feature_names))
         stream.add(data)
-        self._install({"_stream": stream, **_features(stream.like)})
+        self._install({"_stream": stream, **features(stream.like)})
         return self
 
     def summary(self) -> Summary:
@@ -283,7 +282,7 @@ class UCA(ContrastiveTransformer):
 
     def _solve(self, data: Representation, names: tuple[str, ...], k: int, dtype: np.dtype) -> dict[str, Any]:
         """Everything that is fitted but the names and numbers of features and rows."""
-        _warn_constant(data, names)
+        warn_constant(data.n_constant, names)
         pencil = data.pencil
         total = pencil.target.trace
         if total <= 0:
@@ -337,7 +336,7 @@ class UCA(ContrastiveTransformer):
         moments, dtypes = stream.complete()
         representation = from_moments(moments, dtypes, center=bool(self.center), scale=self.scale)
         fitted = self._solve(representation, stream.names(), int(self.n_components), dtypes[0])
-        fitted.update(_features(stream.like), n_samples_=moments[0].n)
+        fitted.update(features(stream.like), n_samples_=moments[0].n)
         self._install({**fitted, "_stream": stream})
 
     def __getattr__(self, name: str) -> Any:
@@ -350,17 +349,6 @@ class UCA(ContrastiveTransformer):
 
     def __sklearn_is_fitted__(self) -> bool:
         return "components_" in self.__dict__ or "_stream" in self.__dict__
-
-
-def _features(data: Datasets) -> dict[str, Any]:
-    named = {} if data.feature_names is None else {"feature_names_in_": data.feature_names}
-    return {"n_features_in_": data.n_features, **named}
-
-
-def _warn_constant(data: Representation, names: tuple[str, ...]) -> None:
-    told = [f"{n} in {label_of(name)}" for n, name in zip(data.n_constant, (None, *names), strict=True) if n]
-    if told:
-        warnings.warn(f"constant features were scaled to 0: {', '.join(told)}", UserWarning, stacklevel=4)
 
 
 def _warn_unconverged(result: DualResult) -> None:

@@ -38,6 +38,10 @@ class CovarianceOperator(ABC):
         """The matrix itself where it is held in memory, else None. Callers must not write to it."""
         return None
 
+    def own_eigenpairs(self, k: int) -> tuple[Array, Array] | None:
+        """Top ``k`` eigenvalues (descending) and vectors, where the operator has a way of its own; else None."""
+        return None
+
 
 @dataclass(frozen=True)
 class LinearCombination(CovarianceOperator):

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 
 from .._types import Array
 from .covariance import from_rows
+from .product_svd import from_product
 from .reduced import from_gram
 from .representation import Representation
 
-REPRESENTATIONS = ("covariance", "reduced")
+REPRESENTATIONS = ("covariance", "reduced", "product_svd")
 EIGENSOLVES = 8  # typical number of eigen-solves of a fit
 
 
@@ -41,4 +42,6 @@ def build(
         name = choose_representation([len(array) for array in arrays], arrays[0].shape[1])
     if name == "reduced":
         return from_gram(arrays, labels, center=center, scale=scale, n_empty=n_empty)
+    if name == "product_svd":
+        return from_product(arrays, labels, center=center, scale=scale)
     return from_rows(arrays, labels, center=center, scale=scale)

@@ -9,7 +9,7 @@ import numpy as np
 from .._types import Array
 from .dense import DensePencil
 from .moments import Moments, deviations, divisor, inverse
-from .representation import Representation
+from .representation import Representation, as_rows
 
 
 def from_rows(arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
@@ -38,16 +38,11 @@ def from_moments(
             matrix *= factor[:, np.newaxis]
     target_scale = deviation[0] if scale else np.ones(matrices.shape[-1])
     mean = moments[0].mean if center else np.zeros(matrices.shape[-1])
-    return Representation("covariance", DensePencil(matrices), _as_rows, mean, target_scale, n_constant)
+    return Representation("covariance", DensePencil(matrices), as_rows, mean, target_scale, n_constant)
 
 
 def from_matrices(matrices: Array) -> Representation:
     """Covariances as they are, (m + 1, p, p), target first."""
     p = matrices.shape[-1]
     n_constant = (0,) * len(matrices)
-    return Representation("covariance", DensePencil(matrices), _as_rows, np.zeros(p), np.ones(p), n_constant)
-
-
-def _as_rows(vectors: Array) -> Array:
-    """The working space is feature space: components are the vectors themselves."""
-    return vectors.T.copy()
+    return Representation("covariance", DensePencil(matrices), as_rows, np.zeros(p), np.ones(p), n_constant)

@@ -82,9 +82,14 @@ class Lift:
     weights: Array
 
     def __call__(self, vectors: Array) -> Array:
+        basis, coefficients = np.linalg.qr(vectors)
+        return coefficients.T @ self._lift_basis(basis)
+
+    def _lift_basis(self, basis: Array) -> Array:
+        """Orthonormal components for orthonormal vectors."""
         rank = len(self.triangle)
-        components = self.blocks.transposed_product(self._row_weights(vectors[:rank]))
-        empty = vectors[rank:]
+        components = self.blocks.transposed_product(self._row_weights(basis[:rank]))
+        empty = basis[rank:]
         if np.any(np.abs(empty) > EMPTY):
             components += empty.T @ self._empty_directions(len(empty))
         # Orthonormal up to rounding already; QR makes it exact, and keeps the order.

@@ -5,8 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
+import numpy as np
+
 from .._types import Array
 from .base import Pencil
+
+
+def as_rows(vectors: Array) -> Array:
+    """The lift of representations whose working space is feature space: components are the vectors themselves."""
+    return np.ascontiguousarray(vectors.T)
 
 
 @dataclass(frozen=True)
@@ -16,11 +23,11 @@ class Representation:
     Attributes
     ----------
     name : str
-        ``"covariance"`` or ``"reduced"``.
+        ``"covariance"``, ``"reduced"`` or ``"product_svd"``.
     pencil : Pencil
         Standardised covariances on the working space.
     lift : callable
-        Orthonormal vectors of the working space, (size, k), to orthonormal components, (k, p).
+        Vectors of the working space, (size, k), to components, (k, p); linear, and it keeps lengths and angles.
     mean, scale : array of shape (p,)
         What the target was centred and scaled by; scale is 0 for a feature that is constant in it.
     n_constant : tuple of int

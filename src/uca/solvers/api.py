@@ -49,7 +49,7 @@ def solve_dual(
         The bounds ``c_j``; None and "mean" stand for ``tr(B_j) / p``.
     n_components : int, default=2
         Number of eigenpairs to return.
-    solver : {"auto", "subspace", "root", "lbfgs"}, default="auto"
+    solver : {"auto", "subspace", "root", "lbfgs", "coordinate", "bisection"}, default="auto"
     tol : float, default=1e-9
         Relative gap between upper and lower bound at which to stop.
     max_iter : int, default=100

@@ -35,7 +35,7 @@ def relative_gap(upper: float, lower: float) -> float:
     return max(upper - lower, 0.0) / max(abs(upper), np.finfo(float).tiny)
 
 
-def found_among(dual: Dual, visited: Sequence[DualPoint]) -> Found:
+def found_among(dual: Dual, visited: Sequence[DualPoint], n_iter: int | None = None) -> Found:
     """The best of the visited points, with a feasible matrix from the eigenvectors at the best few of them."""
     ranked = sorted(visited, key=lambda point: (point.value, point.kkt))
     best = ranked[0]
@@ -45,4 +45,4 @@ def found_among(dual: Dual, visited: Sequence[DualPoint]) -> Found:
     box = 1e3 * max(float(best.prices.max(initial=0.0)), abs(best.value))
     small = bundle.solve(best.prices, probe=box, box=box)
     factor = None if small.factor is None else bundle.basis @ small.factor
-    return Found(best, small.lower, factor, len(visited))
+    return Found(best, small.lower, factor, len(visited) if n_iter is None else n_iter)

@@ -7,20 +7,28 @@ from collections.abc import Sequence
 from .._types import Array
 from ..dual import Dual, DualResult
 from ..operators.base import Pencil
+from .bisection import solve_bisection
 from .conclude import conclude
+from .coordinate import solve_coordinate
 from .found import Callback
 from .infeasible import explain_infeasible
 from .lbfgs import solve_lbfgs
 from .root import solve_root
 from .subspace import solve_subspace
 
-SOLVERS = {"subspace": solve_subspace, "root": solve_root, "lbfgs": solve_lbfgs}
+SOLVERS = {
+    "subspace": solve_subspace,
+    "root": solve_root,
+    "lbfgs": solve_lbfgs,
+    "coordinate": solve_coordinate,
+    "bisection": solve_bisection,
+}
 
 
 def choose_solver(n_backgrounds: int) -> str:
     """The solver for a number of backgrounds: ``subspace``, always.
 
-    For one background it needs fewer eigen-solves than Brent's root finding (5-6 against 9-12 on the mouse data), for
+    For one background it needs fewer eigen-solves than Brent's root finding (5-6 against 13-18 on the mouse data), for
     several it is the only one here that converges at a kink.
     """
     return "subspace"

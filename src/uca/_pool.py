@@ -1,0 +1,56 @@
+"""Several backgrounds as one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+
+from ._validation import align_columns, get_feature_names
+
+
+def pool(*backgrounds: Any) -> Any:
+    """Stack backgrounds into one, to be standardised together.
+
+    ``UCA().fit(X, backgrounds=pool(a, b))`` is the pooled analysis, ``UCA().fit(X, backgrounds=[a, b])`` the split one.
+
+    Parameters
+    ----------
+    *backgrounds : arrays or tables with the same features; or one list, tuple or dict of them
+        Columns of tables are matched by name.
+
+    Returns
+    -------
+    pooled : array or table of shape (sum of rows, p)
+        A pandas or polars table where all are of that kind, else an array.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uca import pool
+    >>> pool(np.zeros((2, 3)), np.ones((4, 3))).shape
+    (6, 3)
+    """
+    if len(backgrounds) == 1:
+        only = backgrounds[0]
+        backgrounds = tuple(
+            only.values() if isinstance(only, Mapping) else only if isinstance(only, (list, tuple)) else [only]
+        )
+    if not backgrounds:
+        raise ValueError("nothing to pool: pass at least one background")
+    names = get_feature_names(backgrounds[0])
+    tables = [align_columns(table, names, f"background {i}") for i, table in enumerate(backgrounds, start=1)]
+    widths = sorted({np.shape(table)[1] if np.ndim(table) == 2 else -1 for table in tables})
+    if len(widths) > 1 or widths[0] < 0:
+        raise ValueError(f"backgrounds must be two-dimensional with the same number of features; got {widths}")
+    kinds = {type(table).__module__.split(".")[0] for table in tables}
+    if kinds == {"pandas"}:
+        import pandas
+
+        return pandas.concat(tables, ignore_index=True)
+    if kinds == {"polars"}:
+        import polars
+
+        return polars.concat(tables)
+    return np.vstack([np.asarray(table) for table in tables])

@@ -1,0 +1,209 @@
+"""Contrastive PCA with one background.
+
+cPCA (Abid, Zhang, Bagaria & Zou 2018) takes the top eigenvectors of ``A - alpha B``; alpha is the user's choice, or a few
+values are selected by clustering the subspaces that many values give.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.cluster import SpectralClustering
+from sklearn.utils import check_random_state
+
+from .._types import Array
+from .._validation import check_choice, check_number, check_positive_int, seed_from
+from ..eigen import Eigenpairs, fix_signs, top_eigenpairs
+from ..operators.base import Pencil
+from ..operators.representation import Representation
+from .one_background import SINGULAR, OneBackground, matrix_of
+
+
+@dataclass(frozen=True)
+class ContrastiveResult:
+    """The components at one value of alpha.
+
+    Attributes
+    ----------
+    alpha : float
+    components : array of shape (k, p)
+    eigenvalues, explained_variance : array of shape (k,)
+        Eigenvalues of ``A - alpha B``, and the target's variance along each component.
+    background_variance : array of shape (k, m)
+        The background's variance along each component; m is 0 or 1.
+    """
+
+    alpha: float
+    components: Array
+    eigenvalues: Array
+    explained_variance: Array
+    background_variance: Array
+
+
+class CPCA(OneBackground):
+    """Contrastive PCA: top eigenvectors of ``A - alpha B``.
+
+    Parameters
+    ----------
+    n_components : int, default=2
+    alpha : "auto", float, or list of floats, default="auto"
+        Strength of the contrast: 0 is PCA of the target, infinity is PCA of the target where the background does not vary.
+        A list fits each value; the first is the model's. "auto" tries 0 and ``n_alphas`` log-spaced values, clusters the
+        subspaces they give into ``n_select`` groups and takes the medoid of each; the middle one is the model's, and all
+        are in ``results_``. The publication leaves the choice between them to the user's eye.
+    n_alphas : int, default=40
+        Values tried besides 0, from 0.1 to ``10 ** max_log_alpha``.
+    max_log_alpha : float, default=3
+    n_select : int, default=3
+        Number of values to select.
+    center, scale, whiten, representation
+        As in :class:`uca.UCA`.
+    random_state : int, RandomState or None, default=None
+        Seed of the spectral clustering. None is a fixed seed.
+
+    Attributes
+    ----------
+    alpha_ : float
+        The model's alpha.
+    components_ : array of shape (k, p)
+        Orthonormal directions at ``alpha_``.
+    eigenvalues_, explained_variance_, explained_variance_ratio_ : array of shape (k,)
+    background_variance_ : array of shape (k, m)
+    alphas_ : array
+        The values that were tried.
+    affinity_ : array of shape (len(alphas_), len(alphas_))
+        Product of the cosines of the principal angles between the subspaces.
+    results_ : tuple of ContrastiveResult
+        One for each selected (or given) alpha, in ascending (or given) order.
+    background_names_, mean_, scale_, n_samples_, n_features_in_, feature_names_in_, representation_
+        As in :class:`uca.UCA`.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uca import CPCA
+    >>> rng = np.random.default_rng(0)
+    >>> target, background = rng.normal(size=(50, 6)), rng.normal(size=(40, 6))
+    >>> CPCA(alpha=2.0).fit(target, backgrounds=background).components_.shape
+    (2, 6)
+    >>> [result.alpha for result in CPCA(alpha=[0.5, 5]).fit(target, backgrounds=background).results_]
+    [0.5, 5.0]
+    """
+
+    alpha_: float
+    alphas_: Array
+    affinity_: Array
+    results_: tuple[ContrastiveResult, ...]
+
+    def __init__(
+        self,
+        n_components: int = 2,
+        *,
+        alpha: Any = "auto",
+        n_alphas: int = 40,
+        max_log_alpha: float = 3,
+        n_select: int = 3,
+        center: bool = True,
+        scale: bool | str = True,
+        whiten: bool = False,
+        representation: str = "auto",
+        random_state: Any = None,
+    ):
+        self.n_components = n_components
+        self.alpha = alpha
+        self.n_alphas = n_alphas
+        self.max_log_alpha = max_log_alpha
+        self.n_select = n_select
+        self.center = center
+        self.scale = scale
+        self.whiten = whiten
+        self.representation = representation
+        self.random_state = random_state
+
+    def _check_parameters(self) -> None:
+        super()._check_parameters()
+        check_positive_int("n_alphas", self.n_alphas)
+        check_positive_int("n_select", self.n_select)
+        check_number("max_log_alpha", self.max_log_alpha, -1, 15)
+        if self.n_select > self.n_alphas + 1:
+            raise ValueError(
+                f"n_select={self.n_select} is more than the n_alphas + 1 = {self.n_alphas + 1} values tried"
+            )
+        self._alphas()
+
+    def _alphas(self) -> Array:
+        """The values to try."""
+        if isinstance(self.alpha, str):
+            check_choice("alpha", self.alpha, ("auto",))
+            return np.concatenate([[0.0], np.logspace(-1, float(self.max_log_alpha), self.n_alphas)])
+        try:
+            values = np.atleast_1d(np.asarray(self.alpha, dtype=float))
+        except (TypeError, ValueError):
+            raise ValueError(f"alpha must be 'auto', a number or a list of numbers; got {self.alpha!r}") from None
+        if values.ndim != 1 or len(values) == 0 or not np.all(values >= 0):
+            raise ValueError(f"alpha must be 'auto' or hold numbers of at least 0; got {self.alpha!r}")
+        return values
+
+    def _solve(self, held: Representation, k: int, dtype: np.dtype) -> dict[str, Any]:
+        pencil = held.pencil
+        alphas = self._alphas() if pencil.n_backgrounds else np.zeros(1)
+        pairs = [contrastive_eigenpairs(pencil, float(alpha), k, seed_from(self.random_state)) for alpha in alphas]
+        affinity = subspace_affinity([pair.vectors for pair in pairs])
+        chosen = list(range(len(alphas)))
+        if isinstance(self.alpha, str) and len(alphas) > 1:
+            chosen = select_medoids(affinity, self.n_select, self.random_state)
+        results = tuple(_result(held, float(alphas[i]), pairs[i], dtype) for i in chosen)
+        model = results[len(results) // 2] if isinstance(self.alpha, str) else results[0]
+        return {
+            "alpha_": model.alpha,
+            "alphas_": alphas,
+            "affinity_": affinity,
+            "results_": results,
+            "components_": model.components,
+            "eigenvalues_": model.eigenvalues,
+            "explained_variance_": model.explained_variance,
+            "explained_variance_ratio_": model.explained_variance / pencil.target.trace,
+            "background_variance_": model.background_variance,
+        }
+
+
+def _result(held: Representation, alpha: float, pairs: Eigenpairs, dtype: np.dtype) -> ContrastiveResult:
+    variances = held.pencil.variances(pairs.vectors)
+    components = fix_signs(held.lift(pairs.vectors)).astype(dtype, copy=False)
+    return ContrastiveResult(alpha, components, pairs.values, variances[0], variances[1:].T.copy())
+
+
+def contrastive_eigenpairs(pencil: Pencil, alpha: float, k: int, seed: int = 0) -> Eigenpairs:
+    """Top eigenpairs of ``A - alpha B``; for infinite alpha, of A restricted to the null space of B."""
+    if np.isfinite(alpha) or not pencil.n_backgrounds:
+        return top_eigenpairs(pencil.combine(1.0, [-alpha] * pencil.n_backgrounds), k, seed=seed)
+    values, vectors = np.linalg.eigh(matrix_of(pencil.backgrounds[0]))
+    null = vectors[:, values <= SINGULAR * values[-1]]
+    if null.shape[1] < k:
+        raise ValueError(
+            f"alpha=inf leaves {null.shape[1]} directions in which the background does not vary, fewer than "
+            f"n_components={k}: lower n_components, or use a finite alpha"
+        )
+    inner = np.linalg.eigh(null.T @ (pencil.target @ null))
+    return Eigenpairs(inner[0][::-1][:k], null @ inner[1][:, ::-1][:, :k])
+
+
+def subspace_affinity(bases: list[Array]) -> Array:
+    """Product of the cosines of the principal angles between every two subspaces, from orthonormal bases."""
+    stack = np.stack(bases)
+    return np.abs(np.linalg.det(np.einsum("idk,jdl->ijkl", stack, stack)))
+
+
+def select_medoids(affinity: Array, n_select: int, random_state: Any) -> list[int]:
+    """Positions of the medoid of each cluster of a spectral clustering, in ascending order."""
+    generator = check_random_state(seed_from(random_state))
+    # A floor keeps the graph connected, which the clustering needs, where subspaces are exactly orthogonal.
+    clustering = SpectralClustering(n_select, affinity="precomputed", random_state=generator)
+    labels = clustering.fit_predict(np.maximum((affinity + affinity.T) / 2, 1e-12))
+    medoids = []
+    for label in np.unique(labels):
+        members = np.flatnonzero(labels == label)
+        medoids.append(int(members[affinity[np.ix_(members, members)].sum(axis=1).argmax()]))
+    return sorted(medoids)

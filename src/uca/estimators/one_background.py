@@ -1,0 +1,103 @@
+"""What cPCA and cPCA++, the methods UCA is compared with, have in common."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import Any, Self
+
+import numpy as np
+
+from .._threads import blas_threads
+from .._types import Array
+from .._validation import check_bool, check_choice, check_datasets, check_n_components, check_positive_int
+from ..operators.base import CovarianceOperator
+from ..operators.build import REPRESENTATIONS, build
+from ..operators.representation import Representation
+from .base import ContrastiveTransformer, features, warn_constant
+
+SINGULAR = 1e-10  # smallest over largest eigenvalue at which a background counts as singular
+
+
+class OneBackground(ContrastiveTransformer):
+    """What cPCA and cPCA++ share: at most one background, and eigenvectors that need no solver.
+
+    Subclasses implement ``_solve``, which returns the fitted attributes that are theirs.
+    """
+
+    n_components: int
+    center: bool
+    scale: bool | str
+    representation: str
+    eigenvalues_: Array
+    explained_variance_ratio_: Array
+    background_variance_: Array
+    background_names_: list[str]
+    n_samples_: int
+    representation_: str
+
+    def fit(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Self:
+        """Find the components of a target against one background.
+
+        Parameters
+        ----------
+        X : array or table of shape (n, p)
+            The target.
+        y : ignored
+        backgrounds : array or table of shape (n_b, p), or a list, tuple or dict that holds one; optional
+            None is plain PCA. Several are refused: stack them with :func:`uca.pool`, or use :class:`uca.UCA`.
+
+        Returns
+        -------
+        self
+            If fitting fails, the estimator stays as it was.
+        """
+        self._check_parameters()
+        data = check_datasets(self, X, backgrounds)
+        if len(data.names) > 1:
+            raise ValueError(
+                f"{type(self).__name__} takes one background, got {len(data.names)}: stack them with "
+                "uca.pool(*backgrounds), or give each its own constraint with UCA"
+            )
+        k = check_n_components(self.n_components, data.n_features)
+        with blas_threads(1):
+            held = build(
+                data.arrays,
+                data.labels,
+                representation=self.representation,
+                center=bool(self.center),
+                scale=self.scale,
+                n_empty=k,
+            )
+            warn_constant(held.n_constant, data.names)
+            fitted = self._solve(held, k, data.arrays[0].dtype)
+        fitted.update(
+            features(data),
+            n_samples_=len(data.arrays[0]),
+            background_names_=list(data.names),
+            mean_=held.mean,
+            scale_=held.scale,
+            representation_=held.name,
+        )
+        self._install(fitted)
+        return self
+
+    def fit_transform(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Array:
+        """Fit, and return the scores of the target's rows; parameters as in :meth:`fit`."""
+        return self.fit(X, y, backgrounds=backgrounds).transform(X)
+
+    def _check_parameters(self) -> None:
+        check_positive_int("n_components", self.n_components)
+        check_bool("center", self.center)
+        check_choice("scale", self.scale, (True, False, "target"))
+        check_bool("whiten", self.whiten)
+        check_choice("representation", self.representation, ("auto", *REPRESENTATIONS))
+
+    @abstractmethod
+    def _solve(self, held: Representation, k: int, dtype: np.dtype) -> dict[str, Any]:
+        """The fitted attributes that are the subclass's own."""
+
+
+def matrix_of(operator: CovarianceOperator) -> Array:
+    """The operator as a matrix."""
+    matrix = operator.dense()
+    return operator @ np.eye(operator.size) if matrix is None else matrix

@@ -1,0 +1,136 @@
+"""Representation ``product_svd``: the paper's Algorithm 1, kept for fidelity and comparison.
+
+``A - sum_j lambda_j B_j = L R`` with R the stacked standardised rows (N x p) and L their transpose with the rows of
+background j multiplied by ``-lambda_j``. R has one singular value decomposition, ``U S V'``. At each lambda only block j
+of L changes; its QR factorisation ``L = Q T`` and the small decomposition of ``T U S`` (N x N) give that of the product.
+The eigenvalues are the singular values with the sign of the product of left and right vectors. p enters at every lambda,
+which is what the reduced form avoids. Holds a standardised copy of the data.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._types import Array
+from .._validation import raise_not_finite
+from .base import CovarianceOperator, Pencil
+from .moments import center_block, deviations, divisor, inverse
+from .representation import Representation, as_rows
+
+
+@dataclass(frozen=True)
+class StackedRows:
+    """The matrix R with its singular value decomposition ``left * sizes @ right``."""
+
+    rows: Array
+    left: Array
+    sizes: Array
+    right: Array
+
+    @classmethod
+    def of(cls, rows: Array) -> StackedRows:
+        """Decompose once."""
+        left, sizes, right = np.linalg.svd(rows, full_matrices=False)
+        return cls(rows, left, sizes, right)
+
+
+@dataclass(frozen=True)
+class RowProduct(CovarianceOperator):
+    """``R' diag(weights) R``, decomposed as the product of ``L = R' diag(weights)`` and R."""
+
+    stacked: StackedRows
+    weights: Array
+
+    @property
+    def size(self) -> int:
+        return int(self.stacked.rows.shape[1])
+
+    @property
+    def trace(self) -> float:
+        return float(self.weights @ np.einsum("np,np->n", self.stacked.rows, self.stacked.rows))
+
+    def __matmul__(self, vectors: Array) -> Array:
+        rows = self.stacked.rows
+        return rows.T @ (self.weights[:, np.newaxis] * (rows @ vectors))
+
+    def own_eigenpairs(self, k: int) -> tuple[Array, Array]:
+        stacked = self.stacked
+        q, t = np.linalg.qr(stacked.rows.T * self.weights)
+        left, sizes, right = np.linalg.svd(t @ (stacked.left * stacked.sizes), full_matrices=False)
+        u, v = q @ left, stacked.right.T @ right.T
+        agreement = np.einsum("pi,pi->i", u, v)
+        if np.any((np.abs(agreement) < 1 - 1e-7) & (sizes > 1e-9 * sizes[0])):
+            # Equal singular values of eigenvalues with opposite signs mix their vectors; the span sorts them out.
+            values, inner = np.linalg.eigh(u.T @ (self @ u))
+            u = u @ inner
+        else:
+            values = sizes * np.sign(agreement)
+        return self._top(values, u, k)
+
+    def _top(self, values: Array, vectors: Array, k: int) -> tuple[Array, Array]:
+        """The k largest, with directions outside the span of the rows (eigenvalue 0) in their place."""
+        order = np.argsort(values)[::-1]
+        values, vectors = values[order], vectors[:, order]
+        positive = int(np.sum(values > 0))
+        n_empty = min(self.size - len(self.stacked.right), max(k - positive, 0))
+        if n_empty > 0:
+            span = self.stacked.right
+            empty = np.random.default_rng(0).standard_normal((self.size, n_empty))
+            for _ in range(2):  # the second pass removes what rounding left
+                empty = np.linalg.qr(empty - span.T @ (span @ empty))[0]
+            values = np.concatenate([values[:positive], np.zeros(n_empty), values[positive:]])
+            vectors = np.hstack([vectors[:, :positive], empty, vectors[:, positive:]])
+        return values[:k], vectors[:, :k]
+
+
+class ProductPencil(Pencil):
+    """Target and backgrounds as weights on the rows of one stacked matrix."""
+
+    def __init__(self, stacked: StackedRows, blocks: Sequence[slice]):
+        object.__setattr__(self, "_stacked", stacked)  # the dataclass is frozen
+        object.__setattr__(self, "_blocks", tuple(blocks))
+        operators = tuple(self._weigh(np.eye(len(blocks))[i]) for i in range(len(blocks)))
+        super().__init__(operators[0], operators[1:], stacked.rows.shape[1])
+
+    _stacked: StackedRows
+    _blocks: tuple[slice, ...]
+
+    def _weigh(self, weights: Array) -> RowProduct:
+        sizes = [block.stop - block.start for block in self._blocks]
+        return RowProduct(self._stacked, np.repeat(weights, sizes))
+
+    def combine(self, target_weight: float, background_weights: ArrayLike) -> RowProduct:
+        return self._weigh(np.concatenate([[target_weight], np.asarray(background_weights, dtype=float)]))
+
+
+def from_product(arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
+    """Standardise, stack and decompose the target (first) and the backgrounds."""
+    stops = np.cumsum([len(array) for array in arrays]).tolist()
+    blocks = [slice(stop - len(array), stop) for stop, array in zip(stops, arrays, strict=True)]
+    p = arrays[0].shape[1]
+    stack = np.empty((stops[-1], p))
+    means: list[Array] = []
+    spread: list[Array] = []
+    for array, label, block in zip(arrays, labels, blocks, strict=True):
+        part, mean, left = stack[block], np.zeros(p), np.zeros(p)
+        with np.errstate(invalid="ignore", over="ignore"):
+            if center:
+                mean, left = center_block(array, part)
+                part -= left
+            else:
+                np.copyto(part, array)
+            sums = np.einsum("np,np->p", part, part)
+        if not np.isfinite(sums).all():
+            raise_not_finite(array, label)
+        means.append(mean)
+        spread.append(spread[0] if spread and scale == "target" else deviations(sums, mean, len(array), array.dtype))
+        if scale:
+            part *= inverse(spread[-1])
+        part /= np.sqrt(divisor(len(array)))
+    n_constant = tuple(int(np.sum(d == 0)) if scale else 0 for d in spread)
+    pencil = ProductPencil(StackedRows.of(stack), blocks)
+    return Representation("product_svd", pencil, as_rows, means[0], spread[0] if scale else np.ones(p), n_constant)

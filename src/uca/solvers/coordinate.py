@@ -1,0 +1,68 @@
+"""The paper's algorithm: coordinate descent over the multipliers, each by L-BFGS-B with the analytic gradient.
+
+It starts from the solutions for each background alone. The dual is convex but not smooth, and coordinate descent can stop
+at a point where no single multiplier improves and the optimum is elsewhere; the certificate shows the gap.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numpy as np
+from scipy.optimize import minimize
+
+from .._types import Array
+from ..dual import Dual, DualPoint
+from .found import Callback, Found, found_among, relative_gap
+
+#: Minimise g over one price, the others fixed: (evaluate, current price, unit) -> None; every evaluation is recorded.
+Line = Callable[[Callable[[float], DualPoint], int, float, float], None]
+
+
+def solve_coordinate(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
+    """Coordinate descent with L-BFGS-B along each coordinate."""
+    return descend(dual, _lbfgs_line, tol=tol, max_iter=max_iter, callback=callback)
+
+
+def _lbfgs_line(evaluate: Callable[[float], DualPoint], j: int, price: float, unit: float) -> None:
+    def value_and_slope(x: Array) -> tuple[float, Array]:
+        point = evaluate(float(x[0]) * unit)
+        return point.value / unit, np.array([1.0 - point.spent[j]])
+
+    start = np.array([price / unit])
+    options = {"ftol": 1e-15, "gtol": 1e-10}
+    minimize(value_and_slope, start, jac=True, method="L-BFGS-B", bounds=[(0.0, None)], options=options)
+
+
+def descend(dual: Dual, line: Line, *, tol: float, max_iter: int, callback: Callback | None) -> Found:
+    """Cycle over the coordinates, minimising along each with ``line``, until a cycle improves g by less than ``tol``."""
+    visited = [dual.evaluate(np.zeros(dual.m))]
+    unit = max(abs(visited[0].value), np.finfo(float).tiny)
+
+    def search(prices: Array, j: int) -> DualPoint:
+        """The best point along coordinate j."""
+        first = len(visited)
+
+        def evaluate(price: float) -> DualPoint:
+            moved = prices.copy()
+            moved[j] = price
+            visited.append(dual.evaluate(moved, start=visited[-1].vectors))
+            return visited[-1]
+
+        line(evaluate, j, float(prices[j]), unit)
+        return min(visited[first:], key=lambda point: point.value)
+
+    alone = np.array([search(np.zeros(dual.m), j).prices[j] for j in range(dual.m)])
+    best = dual.evaluate(alone) if dual.m > 1 else min(visited, key=lambda point: point.value)
+    visited.append(best)
+    cycles = 0
+    for cycles in range(1, max_iter + 1 if dual.m > 1 else 1):
+        before = best.value
+        for j in range(dual.m):
+            found = search(best.prices, j)
+            best = found if found.value < best.value else best
+        if callback is not None:
+            callback(cycles, best.value, -np.inf, relative_gap(best.value, -np.inf))
+        if dual.proves_infeasible(best) or before - best.value <= 0.1 * tol * unit:
+            break
+    return found_among(dual, visited, n_iter=max(cycles, 1))
