@@ -13,9 +13,10 @@ import uca
 
 ROOT = Path(uca.__file__).parent
 SERVICES = ["_types", "_threads", "_progress"]
-LAYERS = [*SERVICES, "_validation", "_pool", "operators", "eigen", "dual", "solvers", "estimators", "datasets", "demo"]
+LAYERS = [*SERVICES, "_validation", "_pool", "operators", "eigen", "dual", "solvers", "estimators"]
+LAYERS += ["datasets", "demo", "reproduce", "cli"]
 CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl"}
-OPTIONAL_IN = {"_pool", "datasets", "demo"}
+OPTIONAL_IN = {"_pool", "datasets", "demo", "reproduce", "cli"}
 
 
 def layer_of(path: Path) -> str:
