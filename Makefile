@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow bench lint types format check clean
+.PHONY: help demo test test-slow paper bench lint types format check clean
 
 help:
 	@echo "make demo       install, then run the main job on embedded data (figure in out/)"
 	@echo "make test       install, then run all tests"
 	@echo "make test-slow  the larger random suites as well (minutes)"
+	@echo "make paper      reproduce the paper's figures that need no restricted data (figures in out/paper)"
 	@echo "make lint       ruff: style and format"
 	@echo "make types      mypy on src/"
 	@echo "make check      lint, types and tests: what CI runs"
@@ -51,8 +52,20 @@ format: $(VENV)/.test
 
 check: lint types test
 
+$(VENV)/.paper: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[paper]'
+	@touch $@
+
+# The mouse and London data are looked for in UCA_DATA, then in the cache; the mouse data is downloaded if it is absent.
+paper: $(VENV)/.paper
+	$(BIN)/uca reproduce mice-single --out out/paper
+	$(BIN)/uca reproduce mice-multi --out out/paper
+	$(BIN)/uca reproduce faces --out out/paper
+	$(BIN)/uca reproduce timing --out out/paper
+
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/core.py
+	$(BIN)/python benchmarks/paper.py
 
 clean:
 	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -2,7 +2,7 @@
 
 A fit runs with one BLAS thread: small products and eigenproblems are slower on several, because the threads wait for
 each other, and numpy and scipy carry separate thread pools that keep spinning beside one another. Two kinds of work get
-all cores: blocked passes over large data, where each core takes its own blocks, and factorisations of large matrices.
+all cores: blocked passes over large data, where each core takes its own blocks, and Cholesky factors of large matrices.
 This module owns the decisions. Nested parallelism cannot arise: BLAS has one thread wherever Python threads are used.
 """
 
@@ -42,11 +42,6 @@ def n_workers() -> int:
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limit = os.environ.get("OMP_NUM_THREADS", "")
     return max(1, min(cores, int(limit))) if limit.isdigit() else cores
-
-
-def threads_for(size: int) -> int:
-    """BLAS threads that pay for a factorisation of order ``size`` (measured: one below 500)."""
-    return 1 if size < 500 else n_workers()
 
 
 def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *, parallel: bool) -> list[Result]:

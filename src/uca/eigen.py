@@ -13,7 +13,7 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ._threads import blas_threads, threads_for
+from ._threads import blas_threads, n_workers
 from ._types import Array
 from .operators.base import CovarianceOperator
 
@@ -59,7 +59,8 @@ def top_eigenpairs(
 
 def _direct(matrix: Array, k: int) -> Eigenpairs:
     d = len(matrix)
-    with blas_threads(threads_for(d)):
+    # One thread: tridiagonalisation waits at a barrier for every column, which on a busy machine costs tenfold.
+    with blas_threads(1):
         values, vectors = eigh(matrix, subset_by_index=[d - k, d - 1], check_finite=False)
     return Eigenpairs(values[::-1], vectors[:, ::-1])
 
@@ -110,7 +111,7 @@ def eigenvalue_bound(operator: CovarianceOperator, top: float, slack: float) -> 
     shifted = -matrix
     shifted.flat[:: operator.size + 1] += top + slack
     try:
-        with blas_threads(threads_for(operator.size)):
+        with blas_threads(n_workers()):
             cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
     except LinAlgError:
         return float(_direct(matrix, 1).values[0])

@@ -17,7 +17,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from .._threads import blas_threads, in_lanes, threads_for
+from .._threads import blas_threads, in_lanes, n_workers
 from .._types import Array
 from .._validation import raise_not_finite
 from .dense import DensePencil
@@ -66,7 +66,7 @@ def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, list[float]]:
 
 def _pivoted_cholesky(gram: Array, dtype: np.dtype) -> tuple[Array, Array, int]:
     """Lower factor with rows in pivot order, the pivots, and the numerical rank."""
-    with blas_threads(threads_for(len(gram))):
+    with blas_threads(n_workers() if len(gram) > 1000 else 1):
         tol = len(gram) * np.finfo(dtype).eps * max(gram.diagonal().max(), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
     return np.tril(factor), pivots - 1, int(rank)
