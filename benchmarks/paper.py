@@ -88,13 +88,9 @@ def main() -> None:
     ratio = six["paper"] / six["default"]
     reached = "reached" if ratio >= 100 else "MISSED"
     print("\n245 rows against six backgrounds of 35, p = 3,400")
-    print(
-        f"  default                               {six['default']:8.3f} s  value {six['default upper']:.9f}  gap {six['default gap']:.1e}"
-    )
-    print(
-        f"  product SVD + coordinate descent      {six['paper']:8.3f} s  value {six['paper upper']:.9f}  gap {six['paper gap']:.1e}"
-        f"  ({six['paper status']})"
-    )
+    for name, key in (("default", "default"), ("product SVD + coordinate descent", "paper")):
+        print(f"  {name:<34} {six[key]:8.3f} s  value {six[f'{key} upper']:.9f}  gap {six[f'{key} gap']:.1e}")
+    print(f"  coordinate descent ended as {six['paper status']!r}")
     print(f"  {ratio:.0f} x faster, target >= 100: {reached}")
     if options.json:
         options.json.write_text(json.dumps({"two": table, "six": six}, indent=1))
