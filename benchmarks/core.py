@@ -126,6 +126,7 @@ def memory(p: int, dtype: str) -> float:
     here, there = context.Pipe()
     child = context.Process(target=_memory_child, args=(p, dtype, there))
     child.start()
+    there.close()  # so that a child that dies ends the wait
     share = here.recv()
     child.join()
     return share

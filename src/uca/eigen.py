@@ -120,6 +120,7 @@ def eigenvalue_bound(operator: CovarianceOperator, top: float, slack: float) -> 
 
 def fix_signs(components: Array) -> Array:
     """Flip rows so that the largest absolute entry of each is positive."""
-    largest = np.abs(components).argmax(axis=1)
-    signs = np.where(components[np.arange(len(components)), largest] < 0, -1.0, 1.0)
-    return components * signs[:, np.newaxis].astype(components.dtype)
+    flipped = -components.min(axis=1) > components.max(axis=1)
+    out = components.copy()
+    out[flipped] *= -1
+    return out

@@ -83,18 +83,14 @@ class Lift:
 
     def __call__(self, vectors: Array) -> Array:
         basis, coefficients = np.linalg.qr(vectors)
-        return coefficients.T @ self._lift_basis(basis)
-
-    def _lift_basis(self, basis: Array) -> Array:
-        """Orthonormal components for orthonormal vectors."""
         rank = len(self.triangle)
         components = self.blocks.transposed_product(self._row_weights(basis[:rank]))
         empty = basis[rank:]
         if np.any(np.abs(empty) > EMPTY):
             components += empty.T @ self._empty_directions(len(empty))
-        # Orthonormal up to rounding already; QR makes it exact, and keeps the order.
-        q, r = np.linalg.qr(components.T)
-        return (q * np.where(np.diag(r) < 0, -1.0, 1.0)).T
+        # The lifted basis is orthonormal up to rounding; its small Gram matrix makes it exact without another p x k copy.
+        factor = np.linalg.cholesky(components @ components.T)
+        return (coefficients.T @ np.linalg.inv(factor)) @ components
 
     def _row_weights(self, vectors: Array) -> Array:
         """Coefficients a with ``Z' a`` = the lifted vectors, on all rows."""
