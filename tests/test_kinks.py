@@ -47,7 +47,7 @@ def test_no_direction_is_feasible():
     certificate = solve_dual(TARGET, backgrounds, 1.0).certificate
     assert certificate.upper == pytest.approx(2.0, rel=1e-8)
     assert not certificate.tight
-    assert "No direction in their span respects every bound" in certificate.message
+    assert "was found to respect every bound" in certificate.message
 
 
 def test_estimator_reports_the_mixture():

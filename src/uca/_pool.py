@@ -45,6 +45,8 @@ def pool(*backgrounds: Any) -> Any:
     if len(widths) > 1 or widths[0] < 0:
         raise ValueError(f"backgrounds must be two-dimensional with the same number of features; got {widths}")
     kinds = {type(table).__module__.split(".")[0] for table in tables}
+    if names is None:  # nothing to match by: rows are stacked as they are
+        kinds = set()
     if kinds == {"pandas"}:
         import pandas
 

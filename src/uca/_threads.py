@@ -1,9 +1,10 @@
 """How many cores each kind of work gets.
 
 A fit runs with one BLAS thread: small products and eigenproblems are slower on several, because the threads wait for
-each other, and numpy and scipy carry separate thread pools that keep spinning beside one another. Two kinds of work get
-all cores: blocked passes over large data, where each core takes its own blocks, and Cholesky factors of large matrices.
-This module owns the decisions. Nested parallelism cannot arise: BLAS has one thread wherever Python threads are used.
+each other, and numpy and scipy carry separate thread pools that keep spinning beside one another; on a busy machine the
+barriers of a threaded eigen-solver cost tenfold. Blocked passes over large data get all cores: each core takes its own
+blocks. This module owns the decisions. Nested parallelism cannot arise: BLAS has one thread wherever Python threads are
+used.
 """
 
 from __future__ import annotations
@@ -13,7 +14,8 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from typing import TypeVar
+from threading import Lock
+from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
 
@@ -30,18 +32,37 @@ def _controller() -> ThreadpoolController:
     return ThreadpoolController()
 
 
+_lock = Lock()
+_users = 0
+_limit: Any = None
+
+
 @contextmanager
-def blas_threads(n: int) -> Iterator[None]:
-    """Run the body with ``n`` BLAS threads."""
-    with _controller().limit(limits=n, user_api="blas"):
+def one_blas_thread() -> Iterator[None]:
+    """Run the body with one BLAS thread.
+
+    The limit belongs to the process. It is set by the first user and lifted by the last, so that fits in several Python
+    threads leave it as they found it.
+    """
+    global _users, _limit
+    with _lock:
+        if _users == 0:
+            _limit = _controller().limit(limits=1, user_api="blas")
+        _users += 1
+    try:
         yield
+    finally:
+        with _lock:
+            _users -= 1
+            if _users == 0:
+                _limit.restore_original_limits()
 
 
 def n_workers() -> int:
-    """Cores this process may use: the affinity mask, lowered by ``OMP_NUM_THREADS`` where that is set."""
+    """Cores this process may use: the affinity mask, lowered by ``OMP_NUM_THREADS`` or ``OPENBLAS_NUM_THREADS``."""
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-    limit = os.environ.get("OMP_NUM_THREADS", "")
-    return max(1, min(cores, int(limit))) if limit.isdigit() else cores
+    limits = [os.environ.get(name, "") for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")]
+    return max(1, min([cores, *(int(limit) for limit in limits if limit.isdigit())]))
 
 
 def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *, parallel: bool) -> list[Result]:
@@ -53,5 +74,5 @@ def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *,
     if lanes <= 1:
         return [work(items)]
     shares = [items[i::lanes] for i in range(lanes)]
-    with blas_threads(1), ThreadPoolExecutor(lanes) as pool:
+    with one_blas_thread(), ThreadPoolExecutor(lanes) as pool:
         return list(pool.map(work, shares))

@@ -225,8 +225,9 @@ def check_bound(bound: Any, names: Sequence[str]) -> Array | None:
     if bound is None or (isinstance(bound, str) and bound == "mean"):
         return None
     if isinstance(bound, Mapping):
+        bound = {str(name): value for name, value in bound.items()}
         if set(bound) != set(names):
-            raise ValueError(f"bound names {sorted(map(str, bound))} are not the background names {sorted(names)}")
+            raise ValueError(f"bound names {sorted(bound)} are not the background names {sorted(names)}")
         bound = [bound[name] for name in names]
     try:
         values = np.asarray(bound, dtype=float)

@@ -154,7 +154,9 @@ class Dual:
         """The point's value as an upper bound that does not rest on the convergence of an iterative method."""
         operator = self.pencil.combine(1.0, -point.prices * self.per_bound)
         top = eigenvalue_bound(operator, float(point.eigenvalues[0]), slack)
-        return float(top + point.prices.sum())
+        # An eigenvalue is known to rounding of the norm, which dwarfs it where units or multipliers are far apart.
+        rounding = 2.0 * np.finfo(float).eps * (operator.magnitude + float(point.prices.sum()))
+        return float(top + point.prices.sum() + rounding)
 
     def project(self, vectors: Array) -> tuple[Array, Array]:
         """Products of an orthonormal block with every (price-scaled) operator: ``(A V, [B_j V / c_j])``."""

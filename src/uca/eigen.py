@@ -13,12 +13,13 @@ import numpy as np
 from scipy.linalg import LinAlgError, cholesky, eigh
 from scipy.sparse.linalg import ArpackNoConvergence, LinearOperator, eigsh
 
-from ._threads import blas_threads, n_workers
+from ._threads import one_blas_thread
 from ._types import Array
 from .operators.base import CovarianceOperator
 
 # Up to this order LAPACK's direct solver beats Lanczos on dense matrices (measured on two cores).
-DIRECT_MAX = 1000
+DIRECT_MAX = 2000
+RESTARTS = 15  # of Lanczos on a matrix in memory; beyond, the direct solver is the better choice
 
 
 @dataclass(frozen=True)
@@ -60,21 +61,26 @@ def top_eigenpairs(
 def _direct(matrix: Array, k: int) -> Eigenpairs:
     d = len(matrix)
     # One thread: tridiagonalisation waits at a barrier for every column, which on a busy machine costs tenfold.
-    with blas_threads(1):
+    with one_blas_thread():
         values, vectors = eigh(matrix, subset_by_index=[d - k, d - 1], check_finite=False)
     return Eigenpairs(values[::-1], vectors[:, ::-1])
 
 
 def _lanczos(operator: CovarianceOperator, k: int, v0: Array, tol: float) -> Eigenpairs:
-    d = operator.size
-    linear = LinearOperator(
-        (d, d), matvec=lambda v: (operator @ v.reshape(-1, 1)).ravel(), matmat=lambda v: operator @ v, dtype=float
-    )
-    ncv = min(d, max(20, 4 * k + 1))
+    """Lanczos; a matrix in memory is solved directly where it converges slowly or a Cholesky factor shows that it missed."""
+    d, matrix = operator.size, operator.dense()
+    # ARPACK's tolerance is relative to the eigenvalue: a shift by the norm keeps it meaningful for eigenvalues near 0.
+    shift = float(np.linalg.norm(operator @ v0.reshape(-1, 1))) * np.sqrt(d)
+
+    def shifted(vectors: Array) -> Array:
+        block = vectors.reshape(d, -1)
+        return operator @ block + shift * block
+
+    linear = LinearOperator((d, d), matvec=lambda v: shifted(v).ravel(), matmat=shifted, dtype=float)
+    restarts = 50 * d if matrix is None else RESTARTS
     try:
-        values, vectors = eigsh(linear, k=k, which="LA", v0=v0, tol=tol, ncv=ncv, maxiter=50 * d)
+        values, vectors = eigsh(linear, k=k, which="LA", v0=v0, tol=tol, ncv=min(d, max(30, 5 * k)), maxiter=restarts)
     except ArpackNoConvergence as error:
-        matrix = operator.dense()
         if matrix is None:
             raise RuntimeError(
                 f"the largest eigenvalues of an operator of order {d} did not converge; "
@@ -82,7 +88,22 @@ def _lanczos(operator: CovarianceOperator, k: int, v0: Array, tol: float) -> Eig
             ) from error
         return _direct(matrix, k)
     order = np.argsort(values)[::-1]
-    return Eigenpairs(values[order], vectors[:, order])
+    pairs = Eigenpairs(values[order] - shift, vectors[:, order])
+    if matrix is not None and not _nothing_above(matrix, pairs.values[0] + 1e-10 * shift):
+        return _direct(matrix, k)
+    return pairs
+
+
+def _nothing_above(matrix: Array, bound: float) -> bool:
+    """Whether ``bound * I - C`` has a Cholesky factor, which proves that no eigenvalue lies above ``bound``."""
+    shifted = -matrix
+    shifted.flat[:: len(matrix) + 1] += bound
+    try:
+        with one_blas_thread():
+            cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
+    except LinAlgError:
+        return False
+    return True
 
 
 def start_vector(size: int, near: Array | None, seed: int) -> Array:
@@ -108,14 +129,7 @@ def eigenvalue_bound(operator: CovarianceOperator, top: float, slack: float) -> 
     matrix = operator.dense()
     if matrix is None or operator.size <= DIRECT_MAX:
         return top
-    shifted = -matrix
-    shifted.flat[:: operator.size + 1] += top + slack
-    try:
-        with blas_threads(n_workers()):
-            cholesky(shifted, lower=True, overwrite_a=True, check_finite=False)
-    except LinAlgError:
-        return float(_direct(matrix, 1).values[0])
-    return top + slack
+    return top + slack if _nothing_above(matrix, top + slack) else float(_direct(matrix, 1).values[0])
 
 
 def fix_signs(components: Array) -> Array:

@@ -13,6 +13,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._types import Array
 from .._validation import Datasets, align_columns, label_of, raise_not_finite
+from ..operators.base import Pencil
 from ..operators.moments import BLOCK_BYTES, inverse
 
 
@@ -73,7 +74,10 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Z = check_array(Z, dtype=[np.float64, np.float32], estimator=self, input_name="Z")
         if Z.shape[1] != len(self.components_):
             raise ValueError(f"Z has {Z.shape[1]} columns, but there are {len(self.components_)} components")
-        rows = (Z / self._score_scale()) @ self.components_ * self.scale_ + self.mean_
+        # Components need not be orthogonal (cPCA++): take the row of smallest size that has the scores.
+        components = self.components_.astype(float)
+        inverse_components = np.linalg.solve(components @ components.T, components)
+        rows = (Z / self._score_scale()) @ inverse_components * self.scale_ + self.mean_
         return rows.astype(Z.dtype, copy=False)
 
     def _score_scale(self) -> Array:
@@ -102,6 +106,23 @@ def features(data: Datasets) -> dict[str, Any]:
     """The fitted attributes that describe the features of the input."""
     named = {} if data.feature_names is None else {"feature_names_in_": data.feature_names}
     return {"n_features_in_": data.n_features, **named}
+
+
+def check_variance(pencil: Pencil) -> None:
+    """Refuse a target in which nothing varies."""
+    if pencil.target.trace <= 0:
+        raise ValueError("the target X has no variance in any feature: there is nothing to find")
+
+
+def warn_table_as_y(estimator: BaseEstimator, y: Any) -> None:
+    """Warn of ``fit(target, background)``: the second position is y, which is ignored."""
+    shape: tuple[int, ...] = getattr(y, "shape", ())
+    if len(shape) == 2 and shape[1] > 1:
+        warnings.warn(
+            f"y is ignored by {type(estimator).__name__}; if it is a background, pass it as backgrounds=",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def warn_constant(n_constant: Sequence[int], names: Sequence[str]) -> None:

@@ -7,13 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
-from .._threads import blas_threads
+from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import check_bool, check_choice, check_datasets, check_n_components, check_positive_int
 from ..operators.base import CovarianceOperator
 from ..operators.build import REPRESENTATIONS, build
 from ..operators.representation import Representation
-from .base import ContrastiveTransformer, features, warn_constant
+from .base import ContrastiveTransformer, check_variance, features, warn_constant, warn_table_as_y
 
 SINGULAR = 1e-10  # smallest over largest eigenvalue at which a background counts as singular
 
@@ -52,6 +52,7 @@ class OneBackground(ContrastiveTransformer):
             If fitting fails, the estimator stays as it was.
         """
         self._check_parameters()
+        warn_table_as_y(self, y)
         data = check_datasets(self, X, backgrounds)
         if len(data.names) > 1:
             raise ValueError(
@@ -59,7 +60,7 @@ class OneBackground(ContrastiveTransformer):
                 "uca.pool(*backgrounds), or give each its own constraint with UCA"
             )
         k = check_n_components(self.n_components, data.n_features)
-        with blas_threads(1):
+        with one_blas_thread():
             held = build(
                 data.arrays,
                 data.labels,
@@ -69,6 +70,7 @@ class OneBackground(ContrastiveTransformer):
                 n_empty=k,
             )
             warn_constant(held.n_constant, data.names)
+            check_variance(held.pencil)
             fitted = self._solve(held, k, data.arrays[0].dtype)
         fitted.update(
             features(data),

@@ -40,7 +40,7 @@ class Stream:
         order: list[str | None] = [None, *self.names()]
         for name in order:
             if self.moments[name].n < 2:
-                raise ValueError(
+                raise NotFittedError(
                     f"{label_of(name)} has n_samples={self.moments[name].n} so far, a minimum of 2 is required: "
                     "add rows"
                 )

@@ -62,10 +62,10 @@ def _components(model: Any) -> list[list[str]]:
     return [
         [
             f"{i + 1}",
-            f"{model.eigenvalues_[i]:.4f}",
-            f"{model.explained_variance_[i]:.4f}",
+            f"{model.eigenvalues_[i]:.5g}",
+            f"{model.explained_variance_[i]:.5g}",
             f"{100 * model.explained_variance_ratio_[i]:.1f}",
-            *(f"{v:.4f}{mark}" for v, mark in zip(model.background_variance_[i], marks[i], strict=True)),
+            *(f"{v:.5g}{mark}" for v, mark in zip(model.background_variance_[i], marks[i], strict=True)),
         ]
         for i in range(len(model.components_))
     ]

@@ -10,7 +10,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._progress import progress
-from .._threads import blas_threads
+from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import (
     Datasets,
@@ -32,7 +32,7 @@ from ..operators.covariance import from_matrices, from_moments
 from ..operators.representation import Representation
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
-from .base import ContrastiveTransformer, features, warn_constant
+from .base import ContrastiveTransformer, check_variance, features, warn_constant, warn_table_as_y
 from .stream import Stream
 from .summary import Summary, summarise
 
@@ -192,9 +192,10 @@ class UCA(ContrastiveTransformer):
             If fitting fails, the estimator stays as it was.
         """
         self._check_parameters()
+        warn_table_as_y(self, y)
         data = check_datasets(self, X, backgrounds)
         k = check_n_components(self.n_components, data.n_features)
-        with blas_threads(1):
+        with one_blas_thread():
             representation = build(
                 data.arrays,
                 data.labels,
@@ -284,9 +285,7 @@ class UCA(ContrastiveTransformer):
         """Everything that is fitted but the names and numbers of features and rows."""
         warn_constant(data.n_constant, names)
         pencil = data.pencil
-        total = pencil.target.trace
-        if total <= 0:
-            raise ValueError("the target X has no variance in any feature: there is nothing to find")
+        check_variance(pencil)
         given = check_bound(self.bound, names)
         bounds = mean_bounds(pencil) if given is None else given
         with progress(self.verbose) as callback:
@@ -303,7 +302,7 @@ class UCA(ContrastiveTransformer):
             else np.stack([result.lambdas for result in results]),
             "eigenvalues_": np.concatenate([result.eigenvalues for result in results]),
             "explained_variance_": variances[0],
-            "explained_variance_ratio_": variances[0] / total,
+            "explained_variance_ratio_": variances[0] / pencil.target.trace,
             "background_variance_": variances[1:].T.copy(),
             "background_names_": list(names),
             "bounds_": bounds,
@@ -335,7 +334,8 @@ class UCA(ContrastiveTransformer):
         stream: Stream = self.__dict__["_stream"]
         moments, dtypes = stream.complete()
         representation = from_moments(moments, dtypes, center=bool(self.center), scale=self.scale)
-        fitted = self._solve(representation, stream.names(), int(self.n_components), dtypes[0])
+        k = check_n_components(self.n_components, stream.like.n_features)
+        fitted = self._solve(representation, stream.names(), k, dtypes[0])
         fitted.update(features(stream.like), n_samples_=moments[0].n)
         self._install({**fitted, "_stream": stream})
 

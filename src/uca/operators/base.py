@@ -9,6 +9,7 @@ new file with a subclass of :class:`CovarianceOperator`, and of :class:`Pencil` 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -38,6 +39,11 @@ class CovarianceOperator(ABC):
         """The matrix itself where it is held in memory, else None. Callers must not write to it."""
         return None
 
+    @property
+    def magnitude(self) -> float:
+        """About the norm of the matrix: what rounding errors are proportional to. 0 where it is not known."""
+        return 0.0
+
     def own_eigenpairs(self, k: int) -> tuple[Array, Array] | None:
         """Top ``k`` eigenvalues (descending) and vectors, where the operator has a way of its own; else None."""
         return None
@@ -57,6 +63,10 @@ class LinearCombination(CovarianceOperator):
     @property
     def trace(self) -> float:
         return float(sum(w * op.trace for op, w in zip(self.operators, self.weights, strict=True)))
+
+    @property
+    def magnitude(self) -> float:
+        return float(sum(abs(w) * op.magnitude for op, w in zip(self.operators, self.weights, strict=True)))
 
     def __matmul__(self, vectors: Array) -> Array:
         out = np.zeros(vectors.shape)
@@ -85,6 +95,10 @@ class Complement(CovarianceOperator):
     def trace(self) -> float:
         removed = embed(np.zeros((self.size, 1)), self.reflector, first=1.0)
         return self.operator.trace - float((removed.T @ (self.operator @ removed)).item())
+
+    @property
+    def magnitude(self) -> float:
+        return self.operator.magnitude
 
     def __matmul__(self, vectors: Array) -> Array:
         return reflect(self.operator @ embed(vectors, self.reflector), self.reflector)[1:]
@@ -151,6 +165,11 @@ class Pencil:
         w = householder(vector)
         pencil = Pencil(Complement(self.target, w), tuple(Complement(b, w) for b in self.backgrounds), self.n_features)
         return pencil, w
+
+    def minimising(self, j: int, bounded: Sequence[int]) -> Pencil:
+        """The pencil whose target is ``-B_j`` and whose backgrounds are those listed: what is least attainable for j?"""
+        target = LinearCombination((self.backgrounds[j],), (-1.0,))
+        return Pencil(target, tuple(self.backgrounds[i] for i in bounded), self.n_features)
 
     def variances(self, vectors: Array) -> Array:
         """``v' S v`` for every column v and every operator S = A, B_1 ... B_m; shape (m + 1, k)."""

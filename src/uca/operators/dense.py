@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -24,6 +25,10 @@ class DenseCovariance(CovarianceOperator):
     @property
     def trace(self) -> float:
         return float(np.trace(self.matrix))
+
+    @property
+    def magnitude(self) -> float:
+        return float(np.abs(self.matrix).max()) * np.sqrt(self.size)
 
     def __matmul__(self, vectors: Array) -> Array:
         return self.matrix @ vectors
@@ -48,6 +53,10 @@ class DensePencil(Pencil):
 
     def products(self, vectors: Array) -> Array:
         return self._matrices @ vectors
+
+    def minimising(self, j: int, bounded: Sequence[int]) -> DensePencil:
+        chosen = [-self._matrices[1 + j], *(self._matrices[1 + i] for i in bounded)]
+        return DensePencil(np.stack(chosen), self.n_features)
 
     def complement(self, vector: Array) -> tuple[DensePencil, Array]:
         w = householder(vector)

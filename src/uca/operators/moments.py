@@ -2,8 +2,8 @@
 
 This module alone knows ``ddof``; nobody else divides by a number of rows. Promises: no centred copy of the data is
 made, only blocks of a few megabytes; a mean of 1e8 with a spread of 1 costs no digits (blocks are centred by their own
-mean, corrected once, and merged pairwise, Chan, Golub & LeVeque 1983); float32 blocks are multiplied in float32 and
-summed in float64.
+mean, corrected once, and merged pairwise, Chan, Golub & LeVeque 1983); float32 input is widened to float64 a block at
+a time, so its products lose nothing.
 """
 
 from __future__ import annotations
@@ -70,11 +70,11 @@ class Moments:
     def of(cls, X: Array, label: str) -> Moments:
         """The moments of a table, in row blocks; ``label`` names it in errors."""
         n, p = X.shape
-        rows = int(np.clip(BLOCK_BYTES // (X.itemsize * p), 256, 1 << 16))
+        rows = int(np.clip(BLOCK_BYTES // (8 * p), 256, 1 << 16))
         starts = range(0, n, rows)
 
         def work(share: Sequence[int]) -> Moments:
-            moments, buffer = cls.empty(p), np.empty((min(rows, n), p), dtype=X.dtype)
+            moments, buffer = cls.empty(p), np.empty((min(rows, n), p))
             for start in share:
                 moments._add_block(X[start : start + rows], buffer)
             return moments

@@ -21,6 +21,8 @@ from .base import CovarianceOperator, Pencil
 from .moments import center_block, deviations, divisor, inverse
 from .representation import Representation, as_rows
 
+EMPTY = 1e-13  # singular value, relative to the largest, that is none
+
 
 @dataclass(frozen=True)
 class StackedRows:
@@ -53,6 +55,10 @@ class RowProduct(CovarianceOperator):
     def trace(self) -> float:
         return float(self.weights @ np.einsum("np,np->n", self.stacked.rows, self.stacked.rows))
 
+    @property
+    def magnitude(self) -> float:
+        return float(np.abs(self.weights) @ np.einsum("np,np->n", self.stacked.rows, self.stacked.rows))
+
     def __matmul__(self, vectors: Array) -> Array:
         rows = self.stacked.rows
         return rows.T @ (self.weights[:, np.newaxis] * (rows @ vectors))
@@ -61,27 +67,27 @@ class RowProduct(CovarianceOperator):
         stacked = self.stacked
         q, t = np.linalg.qr(stacked.rows.T * self.weights)
         left, sizes, right = np.linalg.svd(t @ (stacked.left * stacked.sizes), full_matrices=False)
-        u, v = q @ left, stacked.right.T @ right.T
+        varying = sizes > EMPTY * sizes[0]
+        u, v = q @ left[:, varying], stacked.right.T @ right.T[:, varying]
         agreement = np.einsum("pi,pi->i", u, v)
-        if np.any((np.abs(agreement) < 1 - 1e-7) & (sizes > 1e-9 * sizes[0])):
+        if np.any(np.abs(agreement) < 1 - 1e-7):
             # Equal singular values of eigenvalues with opposite signs mix their vectors; the span sorts them out.
             values, inner = np.linalg.eigh(u.T @ (self @ u))
             u = u @ inner
         else:
-            values = sizes * np.sign(agreement)
+            values = sizes[varying] * np.sign(agreement)
         return self._top(values, u, k)
 
     def _top(self, values: Array, vectors: Array, k: int) -> tuple[Array, Array]:
-        """The k largest, with directions outside the span of the rows (eigenvalue 0) in their place."""
+        """The k largest, with directions outside the span of the vectors (eigenvalue 0) in their place."""
         order = np.argsort(values)[::-1]
         values, vectors = values[order], vectors[:, order]
         positive = int(np.sum(values > 0))
-        n_empty = min(self.size - len(self.stacked.right), max(k - positive, 0))
+        n_empty = min(self.size - len(values), max(k - positive, 0))
         if n_empty > 0:
-            span = self.stacked.right
             empty = np.random.default_rng(0).standard_normal((self.size, n_empty))
             for _ in range(2):  # the second pass removes what rounding left
-                empty = np.linalg.qr(empty - span.T @ (span @ empty))[0]
+                empty = np.linalg.qr(empty - vectors @ (vectors.T @ empty))[0]
             values = np.concatenate([values[:positive], np.zeros(n_empty), values[positive:]])
             vectors = np.hstack([vectors[:, :positive], empty, vectors[:, positive:]])
         return values[:k], vectors[:, :k]

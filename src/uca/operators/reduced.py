@@ -17,13 +17,14 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg import lapack, solve_triangular
 
-from .._threads import blas_threads, in_lanes, n_workers
+from .._threads import in_lanes, one_blas_thread
 from .._types import Array
 from .._validation import raise_not_finite
 from .dense import DensePencil
 from .moments import BLOCK_BYTES, PARALLEL_BYTES, center_block, deviations, divisor, inverse
 from .representation import Representation
 
+SMALLEST = 1e-11  # share of the largest variance
 EMPTY = 1e-12  # weight on a direction without variance that is rounding
 
 
@@ -66,8 +67,9 @@ def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, list[float]]:
 
 def _pivoted_cholesky(gram: Array, dtype: np.dtype) -> tuple[Array, Array, int]:
     """Lower factor with rows in pivot order, the pivots, and the numerical rank."""
-    with blas_threads(n_workers() if len(gram) > 1000 else 1):
-        tol = len(gram) * np.finfo(dtype).eps * max(gram.diagonal().max(), np.finfo(float).tiny)
+    with one_blas_thread():
+        # Variance below this share of the largest cannot be told from rounding in a Gram matrix; it counts as none.
+        tol = max(len(gram) * np.finfo(dtype).eps, SMALLEST) * max(gram.diagonal().max(), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
     return np.tril(factor), pivots - 1, int(rank)
 
@@ -118,7 +120,7 @@ class ColumnBlocks:
     def __init__(self, arrays: Sequence[Array], *, center: bool, scale: bool | str):
         self.arrays, self.center, self.scale = arrays, center, scale
         self.n_features = arrays[0].shape[1]
-        self.dtype = np.result_type(*arrays)
+        self.dtype = np.dtype(float)  # of the blocks: float32 input stays as it is and is widened a block at a time
         stops = np.cumsum([len(array) for array in arrays]).tolist()
         self.rows = [slice(stop - len(array), stop) for stop, array in zip(stops, arrays, strict=True)]
         self.n_rows = stops[-1]

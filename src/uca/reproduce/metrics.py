@@ -9,7 +9,7 @@ from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from .._threads import blas_threads
+from .._threads import one_blas_thread
 from .._types import Array
 
 REPEATS = 10
@@ -23,7 +23,7 @@ def separation(scores: Array, positive: Array, groups: Array) -> dict[str, float
     random folds are shown to be compared with those by group, not to be believed.
     """
     scores = StandardScaler().fit_transform(scores)
-    with blas_threads(1):  # thousands of tiny fits
+    with one_blas_thread():  # thousands of tiny fits
         by_row, by_group = (_repeat(scores, positive, kept) for kept in (None, groups))
     return {
         "silhouette": float(silhouette_score(scores, positive)),

@@ -78,6 +78,8 @@ def solve_dual(
     pencil, floor = _pencil(A, named)
     k = check_n_components(n_components, pencil.size)
     given = check_bound(bounds, tuple(named))
+    if given is None:
+        _check_means(pencil, tuple(named))
     return solve(
         pencil,
         mean_bounds(pencil) if given is None else given,
@@ -90,6 +92,15 @@ def solve_dual(
         seed=seed_from(random_state),
         callback=callback,
     )
+
+
+def _check_means(pencil: Pencil, names: tuple[str, ...]) -> None:
+    """Refuse a mean bound where an indefinite background has none that is positive."""
+    for name, operator in zip(names, pencil.backgrounds, strict=True):
+        if operator.trace <= 0 and operator.magnitude > 0:
+            raise ValueError(
+                f"background {name!r} has trace {operator.trace:.3g}, so its mean bound is no bound: pass bounds="
+            )
 
 
 _OPERATORS = (CovarianceOperator, LinearOperator)

@@ -13,6 +13,7 @@ from .direction import best_feasible_direction
 from .found import Found, relative_gap
 
 TIGHT = 1e-7  # shortfall and excess, relative, at which the first component counts as optimal itself
+BESIDE = 8  # top eigenvectors among which a feasible direction is looked for where the eigenspace has none
 CLUSTER = 1e-6  # eigenvalues this close to the top, relative to the value, count as equal to it at a kink
 
 
@@ -72,11 +73,15 @@ def _choose_first(dual: Dual, point: DualPoint, factor: Array | None) -> tuple[A
     near_top = point.eigenvalues >= point.eigenvalues[0] - CLUSTER * max(abs(point.value), np.finfo(float).tiny)
     space = Bundle(dual)
     space.extend(orthonormal(np.hstack([point.vectors[:, near_top], _heavy(factor)])))
+    n_tied = len(space)
     direction = best_feasible_direction(space.a, space.b)
+    if direction is None:  # none in the eigenspace: look beside it
+        space.extend(dual.evaluate(point.prices, k=BESIDE, start=point.vectors).vectors)
+        direction = best_feasible_direction(space.a, space.b)
     if direction is None:
-        return point.vectors, len(space)
+        return point.vectors, n_tied
     first = (space.basis @ direction)[:, np.newaxis]
-    return _put_first(first, point.vectors), len(space)
+    return _put_first(first, point.vectors), n_tied
 
 
 def _heavy(factor: Array) -> Array:
@@ -97,7 +102,10 @@ def _message(status: str, gap: float, tight: bool, n_tied: int, excess: float, s
     if status != "optimal":
         reason, advice = {
             "max_iter": ("at the iteration limit", "Raise max_iter"),
-            "stalled": ("without further progress", "Raise tol, or remove nearly equal backgrounds or features"),
+            "stalled": (
+                "without further progress",
+                "Raise tol, or bring features to like units (scale=True) and drop nearly equal ones",
+            ),
         }[status]
         if solver != "subspace":
             advice = "Use solver='subspace'"
@@ -114,9 +122,9 @@ def _message(status: str, gap: float, tight: bool, n_tied: int, excess: float, s
             "single direction."
         )
     if excess > TIGHT:
-        found = "No direction in their span respects every bound" if n_tied > 1 else "It does not respect every bound"
+        found = "No direction in or beside their span was found to respect every bound"
         return f"{proven} {found}: the first component exceeds one by {100 * excess:.2g} %."
     return (
-        f"{proven} The first component is the direction of largest target variance in their span that respects every "
-        f"bound; its variance is {100 * shortfall:.2g} % below the optimum."
+        f"{proven} The first component is the direction of largest target variance in their span (beside it, if none "
+        f"there does) that respects every bound; its variance is {100 * shortfall:.2g} % below the optimum."
     )

@@ -29,10 +29,10 @@ class Found:
 
 
 def relative_gap(upper: float, lower: float) -> float:
-    """``(upper - lower) / |upper|``; rounding may turn the difference negative, which is 0."""
+    """``|upper - lower| / |upper|``. Rounding may put lower above upper; by much, it is a gap like any other."""
     if not np.isfinite(lower):
         return np.inf
-    return max(upper - lower, 0.0) / max(abs(upper), np.finfo(float).tiny)
+    return abs(upper - lower) / max(abs(upper), np.finfo(float).tiny)
 
 
 def found_among(dual: Dual, visited: Sequence[DualPoint], n_iter: int | None = None) -> Found:

@@ -7,7 +7,6 @@ from collections.abc import Sequence
 import numpy as np
 
 from ..dual import Dual
-from ..operators.base import LinearCombination, Pencil
 from .subspace import solve_subspace
 
 
@@ -47,11 +46,10 @@ def smallest_attainable(dual: Dual, j: int, *, others: bool) -> float:
 
     It is the UCA problem with target ``-B_j``; its lower bound belongs to a feasible V, so the figure is attainable.
     """
-    pencil = dual.pencil
     rest = [i for i in range(dual.m) if i != j and others]
-    negative = LinearCombination((pencil.backgrounds[j],), (-1.0,))
-    swapped = Pencil(negative, tuple(pencil.backgrounds[i] for i in rest), pencil.n_features)
-    problem = Dual(swapped, dual.bounds[rest], floor=-2.0 * pencil.backgrounds[j].trace, seed=dual.seed)
+    magnitude = dual.pencil.backgrounds[j].magnitude
+    floor = -2.0 * dual.pencil.size * magnitude if magnitude > 0 else -np.inf
+    problem = Dual(dual.pencil.minimising(j, rest), dual.bounds[rest], floor=floor, seed=dual.seed)
     return -solve_subspace(problem, tol=1e-7, max_iter=100).lower
 
 

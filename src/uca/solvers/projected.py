@@ -55,7 +55,7 @@ def solve_projected(a: Array, b: Array, start: Array, *, probe: float, box: floa
     if len(b) and np.linalg.eigvalsh(b.sum(axis=0))[0] > (1 + 1e-6) * len(b):
         # Every mixture spends more than the bounds allow together.
         return Projected(np.full(len(b), probe), None, -np.inf, at_box=True)
-    scale = max(float(np.linalg.norm(a)), np.finfo(float).tiny)
+    scale = max(float(np.abs(a).max()) * len(a), np.finfo(float).tiny)
     a, start, box = a / scale, start / scale, box / scale
     smooth = _newton(a, b, start, box)
     prices, factor, lower = _at_kink(a, b, start, box) if smooth is None else (smooth[0], *_lower(a, b, *smooth))
@@ -143,7 +143,7 @@ def _sharpen(a: Array, b: Array, prices: Array) -> tuple[Array, Array]:
     solved to that tolerance again.
     """
     values, vectors = np.linalg.eigh(contrast(a, b, prices))
-    near = values >= values[-1] - NEAR_TOP
+    near = values >= max(values[-1] - NEAR_TOP, values[-min(SDP_MAX, len(values))])
     space = vectors[:, near]
     size = max(values[-1] - values[near][0], SHARPEN_MIN)
     inner = np.diag((values[near] - values[-1]) / size)
@@ -208,9 +208,11 @@ def _newton_step(b: Array, state: _State, free: Array) -> Array:
     """Newton direction on the free prices. Hessian: ``2 sum_i (v'B_j v_i)(v'B_k v_i) / (mu_1 - mu_i)``."""
     coupling = (b[free] @ state.vectors[:, 0]) @ state.vectors[:, 1:]
     hessian = 2.0 * (coupling / (state.values[0] - state.values[1:])) @ coupling.T
-    # Equal backgrounds make it singular: a tiny ridge shares the step between them.
-    hessian.flat[:: len(hessian) + 1] += max(1e-13 * hessian.trace(), 1e-300)
     step = np.zeros(len(b))
+    if hessian.trace() <= 0:
+        return step
+    # Equal backgrounds make it singular: a tiny ridge shares the step between them.
+    hessian.flat[:: len(hessian) + 1] += 1e-13 * hessian.trace()
     step[free] = -np.linalg.solve(hessian, state.gradient[free])
     return step
 

@@ -24,6 +24,8 @@ POLISH_STEPS = 3
 PROBE = 0.1  # first price tried, in units of g(0); optimal prices on real data are near a tenth of it
 BOX = 10.0  # limit of prices, in the same units
 GROWTH = 30.0  # of both, where they turn out too small
+LARGEST = 1e13  # limit of both
+PATIENCE = 15  # iterations in which the gap must halve
 
 
 def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
@@ -35,6 +37,7 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
     bundle.extend(point.vectors)
     lower, factor, polish = -np.inf, None, 0
     recent = [point.vectors[:, :1]]
+    milestone, since = np.inf, 0
     for n_iter in range(1, max_iter + 1):
         small = bundle.solve(point.prices, probe=probe, box=box)
         if small.factor is not None and small.lower > lower:
@@ -53,7 +56,11 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
             if _is_polished(best) or polish > POLISH_STEPS:
                 break
         if small.at_box:
-            probe, box = probe * GROWTH, box * GROWTH
+            probe, box = min(probe * GROWTH, LARGEST * unit), min(box * GROWTH, LARGEST * unit)
+        if gap < 0.5 * milestone:
+            milestone, since = gap, n_iter
+        if n_iter - since > PATIENCE:
+            break
         _prune(bundle, small, recent)
         recent.append(point.vectors[:, :1])
         bundle.extend(point.vectors)
