@@ -163,15 +163,34 @@ class ColumnBlocks:
     def transposed_product(self, weights: Array) -> Array:
         """``(Z' W)'``, of shape (k, p), for W of shape (N, k)."""
         out = np.empty((weights.shape[1], self.n_features))
-        left = np.ascontiguousarray(weights.T.astype(self.dtype))
+        left = np.ascontiguousarray(weights.T)
+        product = self._centred_after if self._means_are_small() else self._centred_before
 
         def work(share: Sequence[slice]) -> None:
             buffer = self._buffer()
             for columns in share:
-                out[:, columns] = left @ self._standardised(columns, buffer)
+                out[:, columns] = product(left, columns, buffer)
 
         in_lanes(work, self._columns, parallel=self._parallel)
         return out
+
+    def _means_are_small(self) -> bool:
+        """Whether centring after a product costs no digits that matter: no mean exceeds a hundred deviations."""
+        pairs = zip(self.means, self.deviations, strict=True)
+        return bool(self.scale) and all(np.all(np.abs(mean) <= 100.0 * deviation) for mean, deviation in pairs)
+
+    def _centred_before(self, left: Array, columns: slice, buffer: Array) -> Array:
+        return left @ self._standardised(columns, buffer)
+
+    def _centred_after(self, left: Array, columns: slice, buffer: Array) -> Array:
+        """The same without a standardised block: ``(W'X - (W'1) mean') / deviation`` for each dataset, summed."""
+        total = np.zeros((len(left), columns.stop - columns.start))
+        for array, rows, mean, deviation in zip(self.arrays, self.rows, self.means, self.deviations, strict=True):
+            part = left[:, rows] @ array[:, columns]
+            part -= np.multiply.outer(left[:, rows].sum(axis=1), mean[columns])
+            part *= inverse(deviation[columns])
+            total += part
+        return total
 
     def _sum(self, work: Callable[[Sequence[slice]], Array]) -> Array:
         first, *others = in_lanes(work, self._columns, parallel=self._parallel)
