@@ -55,7 +55,9 @@ def solve_projected(a: Array, b: Array, start: Array, *, probe: float, box: floa
     if len(b) and np.linalg.eigvalsh(b.sum(axis=0))[0] > (1 + 1e-6) * len(b):
         # Every mixture spends more than the bounds allow together.
         return Projected(np.full(len(b), probe), None, -np.inf, at_box=True)
-    scale = max(float(np.abs(a).max()) * len(a), np.finfo(float).tiny)
+    largest = max(float(np.abs(a).max()), np.finfo(float).tiny)
+    scale = largest * float(np.linalg.norm(a / largest))  # in two steps: squares of large units would overflow
+    scale = max(scale, np.finfo(float).tiny)
     a, start, box = a / scale, start / scale, box / scale
     smooth = _newton(a, b, start, box)
     prices, factor, lower = _at_kink(a, b, start, box) if smooth is None else (smooth[0], *_lower(a, b, *smooth))
