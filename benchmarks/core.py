@@ -8,7 +8,6 @@ process during the fit, as a share of the input. Targets are printed beside what
 from __future__ import annotations
 
 import argparse
-import csv
 import json
 import multiprocessing
 import os
@@ -23,6 +22,7 @@ import sklearn
 from sklearn.decomposition import PCA
 
 from uca import UCA, __version__
+from uca.datasets import DataNotFoundError, load_mice
 
 WIDE = (1_000, 2_000, 3_000, 5_000, 10_000)
 TURN = 4
@@ -45,64 +45,45 @@ def medians(jobs: dict[str, Callable[[], object]], repeats: int) -> dict[str, fl
     return {name: statistics.median(values) for name, values in times.items()}
 
 
-def wide(p: int, repeats: int, dtype: type = float) -> dict[str, object]:
-    """The paper's timing study: 100 + 100 rows, p features."""
-    rng = np.random.default_rng(p)
-    target, background = (rng.standard_normal((100, p)).astype(dtype) for _ in range(2))
-    stack = np.vstack([target, background])
+def against_pca(workload: str, target, backgrounds: list, repeats: int) -> dict[str, object]:
+    """UCA beside PCA(2) on the stack and the product that both need."""
+    stack = np.vstack([target, *backgrounds])
+    product = stack.T if stack.shape[0] > stack.shape[1] else stack
     times = medians(
         {
-            "uca": lambda: UCA().fit(target, backgrounds=background),
+            "uca": lambda: UCA().fit(target, backgrounds=backgrounds),
             "pca": lambda: PCA(2).fit(stack),
-            "product": lambda: stack @ stack.T,
+            "product": lambda: product @ product.T,
         },
         repeats,
     )
-    solves = UCA().fit(target, backgrounds=background).certificate_.n_eigensolves
-    return {"workload": f"100 + 100 rows, p = {p:,}", **times, "eigensolves": solves}
+    solves = UCA().fit(target, backgrounds=backgrounds).certificate_.n_eigensolves
+    return {"workload": workload, **times, "eigensolves": solves}
+
+
+def wide(p: int, repeats: int) -> dict[str, object]:
+    """The paper's timing study: 100 + 100 rows, p features."""
+    rng = np.random.default_rng(p)
+    target, background = (rng.standard_normal((100, p)) for _ in range(2))
+    return against_pca(f"100 + 100 rows, p = {p:,}", target, [background], repeats)
 
 
 def tall(repeats: int) -> dict[str, object]:
     """Many rows, few features, three backgrounds."""
     rng = np.random.default_rng(0)
     target, *backgrounds = (rng.standard_normal((n, 50)) for n in (100_000, 30_000, 30_000, 30_000))
-    stack = np.vstack([target, *backgrounds])
-    times = medians(
-        {
-            "uca": lambda: UCA().fit(target, backgrounds=backgrounds),
-            "pca": lambda: PCA(2).fit(stack),
-            "product": lambda: stack.T @ stack,
-        },
-        repeats,
-    )
-    solves = UCA().fit(target, backgrounds=backgrounds).certificate_.n_eigensolves
-    return {"workload": "100,000 + 3 x 30,000 rows, p = 50", **times, "eigensolves": solves}
+    return against_pca("100,000 + 3 x 30,000 rows, p = 50", target, backgrounds, repeats)
 
 
 def mouse_split(repeats: int) -> dict[str, object] | None:
     """The published split analysis with three backgrounds, where the data is at hand."""
-    places = [os.environ.get("UCA_DATA", ""), Path(__file__).resolve().parents[2] / "shared" / "data"]
-    path = next((Path(p) / "mice_protein.csv" for p in places if p and (Path(p) / "mice_protein.csv").is_file()), None)
-    if path is None:
+    beside = Path(__file__).resolve().parents[2] / "shared" / "data"
+    try:
+        mice = load_mice(beside if "UCA_DATA" not in os.environ and beside.is_dir() else None)
+    except DataNotFoundError:
         return None
-    with path.open(encoding="utf-8-sig", newline="") as file:
-        _, *rows = csv.reader(file)
-    values = np.array([[float(cell) if cell else 0.0 for cell in row[1:78]] for row in rows])
-    values = values[:, np.sort(np.unique(values, axis=1, return_index=True)[1])]
-    classes = np.array([row[-1] for row in rows])
-    target = values[np.isin(classes, ["c-CS-s", "t-CS-s"])]
-    backgrounds = {name: values[classes == name] for name in MOUSE_BACKGROUNDS}
-    stack = np.vstack([target, *backgrounds.values()])
-    times = medians(
-        {
-            "uca": lambda: UCA().fit(target, backgrounds=backgrounds),
-            "pca": lambda: PCA(2).fit(stack),
-            "product": lambda: stack.T @ stack,
-        },
-        repeats,
-    )
-    solves = UCA().fit(target, backgrounds=backgrounds).certificate_.n_eigensolves
-    return {"workload": "mouse proteins, split (3 backgrounds)", **times, "eigensolves": solves}
+    backgrounds = [mice.rows(name) for name in MOUSE_BACKGROUNDS]
+    return against_pca("mouse proteins, split (3 backgrounds)", mice.rows("c-CS-s", "t-CS-s"), backgrounds, repeats)
 
 
 def _status(field: str) -> int:

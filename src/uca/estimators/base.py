@@ -12,9 +12,19 @@ from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._types import Array
-from .._validation import Datasets, align_columns, label_of, raise_not_finite
+from .._validation import (
+    Datasets,
+    align_columns,
+    check_bool,
+    check_choice,
+    check_positive_int,
+    label_of,
+    raise_not_finite,
+)
 from ..operators.base import Pencil
+from ..operators.build import REPRESENTATIONS, build
 from ..operators.moments import BLOCK_BYTES, inverse
+from ..operators.representation import Representation
 
 
 class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
@@ -24,7 +34,11 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     :meth:`_install` once, at the end of a successful fit.
     """
 
+    n_components: int
+    center: bool
+    scale: bool | str
     whiten: bool
+    representation: str
     components_: Array
     mean_: Array
     scale_: Array
@@ -79,6 +93,25 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         inverse_components = np.linalg.solve(components @ components.T, components)
         rows = (Z / self._score_scale()) @ inverse_components * self.scale_ + self.mean_
         return rows.astype(Z.dtype, copy=False)
+
+    def _check_parameters(self) -> None:
+        """Check the parameters that all estimators have; subclasses add theirs."""
+        check_positive_int("n_components", self.n_components)
+        check_bool("center", self.center)
+        check_choice("scale", self.scale, (True, False, "target"))
+        check_bool("whiten", self.whiten)
+        check_choice("representation", self.representation, ("auto", *REPRESENTATIONS))
+
+    def _hold(self, data: Datasets, k: int) -> Representation:
+        """The data, standardised, in the representation that was asked for."""
+        return build(
+            data.arrays,
+            data.labels,
+            representation=self.representation,
+            center=bool(self.center),
+            scale=self.scale,
+            n_empty=k,
+        )
 
     def _score_scale(self) -> Array:
         """Factor on each score: 1, or one over the target's deviation along the component (1 where that is 0)."""

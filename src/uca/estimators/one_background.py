@@ -9,9 +9,8 @@ import numpy as np
 
 from .._threads import one_blas_thread
 from .._types import Array
-from .._validation import check_bool, check_choice, check_datasets, check_n_components, check_positive_int
+from .._validation import check_datasets, check_n_components
 from ..operators.base import CovarianceOperator
-from ..operators.build import REPRESENTATIONS, build
 from ..operators.representation import Representation
 from .base import ContrastiveTransformer, check_variance, features, warn_constant, warn_table_as_y
 
@@ -24,10 +23,6 @@ class OneBackground(ContrastiveTransformer):
     Subclasses implement ``_solve``, which returns the fitted attributes that are theirs.
     """
 
-    n_components: int
-    center: bool
-    scale: bool | str
-    representation: str
     eigenvalues_: Array
     explained_variance_ratio_: Array
     background_variance_: Array
@@ -61,14 +56,7 @@ class OneBackground(ContrastiveTransformer):
             )
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
-            held = build(
-                data.arrays,
-                data.labels,
-                representation=self.representation,
-                center=bool(self.center),
-                scale=self.scale,
-                n_empty=k,
-            )
+            held = self._hold(data, k)
             warn_constant(held.n_constant, data.names)
             check_variance(held.pencil)
             fitted = self._solve(held, k, data.arrays[0].dtype)
@@ -86,13 +74,6 @@ class OneBackground(ContrastiveTransformer):
     def fit_transform(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Array:
         """Fit, and return the scores of the target's rows; parameters as in :meth:`fit`."""
         return self.fit(X, y, backgrounds=backgrounds).transform(X)
-
-    def _check_parameters(self) -> None:
-        check_positive_int("n_components", self.n_components)
-        check_bool("center", self.center)
-        check_choice("scale", self.scale, (True, False, "target"))
-        check_bool("whiten", self.whiten)
-        check_choice("representation", self.representation, ("auto", *REPRESENTATIONS))
 
     @abstractmethod
     def _solve(self, held: Representation, k: int, dtype: np.dtype) -> dict[str, Any]:

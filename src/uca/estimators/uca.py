@@ -14,7 +14,6 @@ from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import (
     Datasets,
-    check_bool,
     check_bound,
     check_choice,
     check_datasets,
@@ -27,7 +26,6 @@ from .._validation import (
 )
 from ..dual import Certificate, DualResult, mean_bounds
 from ..eigen import fix_signs
-from ..operators.build import REPRESENTATIONS, build
 from ..operators.covariance import from_matrices, from_moments
 from ..operators.representation import Representation
 from ..solvers.sequential import solve_sequential
@@ -196,14 +194,7 @@ class UCA(ContrastiveTransformer):
         data = check_datasets(self, X, backgrounds)
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
-            representation = build(
-                data.arrays,
-                data.labels,
-                representation=self.representation,
-                center=bool(self.center),
-                scale=self.scale,
-                n_empty=k,
-            )
+            representation = self._hold(data, k)
             fitted = self._solve(representation, data.names, k, data.arrays[0].dtype)
         fitted.update(features(data), n_samples_=len(data.arrays[0]))
         self._install(fitted)
@@ -271,13 +262,9 @@ class UCA(ContrastiveTransformer):
         return summarise(self)
 
     def _check_parameters(self) -> None:
-        check_positive_int("n_components", self.n_components)
-        check_bool("center", self.center)
-        check_choice("scale", self.scale, (True, False, "target"))
+        super()._check_parameters()
         check_choice("components", self.components, ("joint", "sequential"))
-        check_bool("whiten", self.whiten)
         check_choice("solver", self.solver, ("auto", *SOLVERS))
-        check_choice("representation", self.representation, ("auto", *REPRESENTATIONS))
         check_tolerance(self.tol)
         check_positive_int("max_iter", self.max_iter)
 
