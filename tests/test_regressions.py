@@ -131,8 +131,21 @@ def test_product_svd_beyond_the_rank(rng):
     np.testing.assert_allclose(components @ components.T, np.eye(5), atol=1e-12)
 
 
-def test_pool_of_tables_with_numbered_columns():
-    assert pool(pd.DataFrame(np.ones((2, 3))), pd.DataFrame(np.ones((2, 3)), columns=[1, 2, 3])).shape == (4, 3)
+def test_numbered_columns_are_labels_too(rng):
+    """Tables with integer labels were matched by position."""
+    target, background = (pd.DataFrame(rng.standard_normal((20, 3))) for _ in range(2))
+    expected = UCA().fit(target, backgrounds=background).components_
+    np.testing.assert_array_equal(UCA().fit(target, backgrounds=background[[2, 0, 1]]).components_, expected)
+    assert pool(target, background[[2, 0, 1]]).shape == (40, 3)
+    with pytest.raises(ValueError, match="background 2 lacks column 0 and has unknown column 3"):
+        pool(target, background.set_axis([1, 2, 3], axis=1))
+
+
+def test_labelled_matrices_must_agree(rng):
+    target, background = (pd.DataFrame(rng.standard_normal((20, 3)), columns=list("abc")) for _ in range(2))
+    with pytest.raises(ValueError, match="in another order: reorder them"):
+        UCA().fit_covariance(target.corr(), backgrounds=background[["c", "a", "b"]].corr())
+    UCA().fit_covariance(target.corr(), backgrounds=background.corr())
 
 
 @pytest.mark.parametrize("model", [CPCA(alpha=1.0), CPCAPlusPlus(shrinkage=0.1)])

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ._validation import align_columns, get_feature_names
+from ._validation import align_columns, get_columns
 
 
 def pool(*backgrounds: Any) -> Any:
@@ -39,7 +39,7 @@ def pool(*backgrounds: Any) -> Any:
         )
     if not backgrounds:
         raise ValueError("nothing to pool: pass at least one background")
-    names = get_feature_names(backgrounds[0])
+    names = get_columns(backgrounds[0])
     tables = [align_columns(table, names, f"background {i}") for i, table in enumerate(backgrounds, start=1)]
     widths = sorted({np.shape(table)[1] if np.ndim(table) == 2 else -1 for table in tables})
     if len(widths) > 1 or widths[0] < 0:

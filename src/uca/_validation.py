@@ -24,7 +24,12 @@ class Datasets:
 
     tables: dict[str | None, Array]
     n_features: int
-    feature_names: Array | None
+    columns: list[Any] | None  # labels of the first table, by which the others are aligned
+
+    @property
+    def feature_names(self) -> Array | None:
+        """The labels where all are strings, as in scikit-learn."""
+        return string_names(self.columns)
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -60,12 +65,12 @@ def check_datasets(
     if not given:
         raise ValueError("nothing to fit: pass X, backgrounds, or both")
     first = next(iter(given.values()))
-    feature_names = get_feature_names(first) if like is None else like.feature_names
+    columns = get_columns(first) if like is None else like.columns
     n_features = None if like is None else like.n_features
     tables: dict[str | None, Array] = {}
     for name, value in given.items():
         label = label_of(name)
-        rows = _check_rows(estimator, align_columns(value, feature_names, label), label, min_rows)
+        rows = _check_rows(estimator, align_columns(value, columns, label), label, min_rows)
         n_features = rows.shape[1] if n_features is None else n_features
         if rows.shape[1] != n_features:
             raise ValueError(
@@ -74,7 +79,7 @@ def check_datasets(
             )
         tables[name] = rows
     assert n_features is not None
-    return Datasets(tables, n_features, feature_names)
+    return Datasets(tables, n_features, columns)
 
 
 def _check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Array:
@@ -119,34 +124,39 @@ def _is_table_of_numbers(value: Sequence[Any]) -> bool:
     return bool(rows) and len(rows) == len(value) and all(isinstance(x, numbers.Number) for row in rows for x in row)
 
 
-def get_feature_names(X: Any) -> Array | None:
-    """Column names of a table, where all are strings; else None, as in scikit-learn."""
+def get_columns(X: Any) -> list[Any] | None:
+    """Column labels of a table; None for an array."""
     columns = getattr(X, "columns", None)
-    if columns is None or callable(columns):
+    return None if columns is None or callable(columns) else list(columns)
+
+
+def string_names(columns: list[Any] | None) -> Array | None:
+    """Labels as an array of names where all are strings; else None."""
+    if not columns or not all(isinstance(name, str) for name in columns):
         return None
-    names = np.asarray(list(columns), dtype=object)
-    return names if len(names) and all(isinstance(name, str) for name in names) else None
+    return np.asarray(columns, dtype=object)
 
 
-def align_columns(X: Any, feature_names: Array | None, label: str) -> Any:
-    """The table with its columns in the order of ``feature_names``; arrays and nameless tables pass unchanged."""
-    own = get_feature_names(X)
-    if own is None or feature_names is None or np.array_equal(own, feature_names):
+def align_columns(X: Any, columns: Sequence[Any] | None, label: str) -> Any:
+    """The table with its columns in the order of ``columns``; arrays pass unchanged."""
+    own = get_columns(X)
+    if own is None or columns is None or own == list(columns):
         return X
-    missing = [name for name in feature_names if name not in set(own)]
-    extra = [name for name in own if name not in set(feature_names)]
+    wanted, present, known = list(columns), set(own), set(columns)
+    missing = [name for name in wanted if name not in present]
+    extra = [name for name in own if name not in known]
     if missing or extra:
         parts = [f"{word} {_some(names)}" for word, names in (("lacks", missing), ("has unknown", extra)) if names]
         raise ValueError(
             f"{label} {' and '.join(parts)}: its columns must be those of the target (any order). "
             "Select or rename the columns first."
         )
-    if len(own) != len(feature_names):
+    if len(own) != len(wanted):
         raise ValueError(f"{label} has duplicated column names; make them unique")
-    return X[list(feature_names)]
+    return X[wanted]
 
 
-def _some(names: Sequence[str], limit: int = 5) -> str:
+def _some(names: Sequence[Any], limit: int = 5) -> str:
     listed = ", ".join(repr(name) for name in names[:limit])
     more = f" and {len(names) - limit} more" if len(names) > limit else ""
     return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
@@ -252,8 +262,11 @@ def seed_from(random_state: Any) -> int:
 def check_matrices(target: Any, backgrounds: Mapping[str, Any], *, semidefinite: bool) -> Array:
     """Stack symmetric matrices of one order, (m + 1, p, p) float64; with ``semidefinite``, refuse indefinite ones."""
     matrices = [_check_matrix(target, "target matrix A", semidefinite)]
+    labels = get_columns(target)
     for name, matrix in backgrounds.items():
         label = f"matrix of background {name!r}"
+        if labels is not None and get_columns(matrix) not in (None, labels):
+            raise ValueError(f"{label} has other columns than the target matrix A, or in another order: reorder them")
         matrices.append(_check_matrix(matrix, label, semidefinite))
         if matrices[-1].shape != matrices[0].shape:
             raise ValueError(f"{label} has shape {matrices[-1].shape}, the target matrix A has {matrices[0].shape}")

@@ -251,7 +251,7 @@ class UCA(ContrastiveTransformer):
         data = check_datasets(self, X, backgrounds, min_rows=1, like=None if stream is None else stream.like)
         check_n_components(self.n_components, data.n_features)
         if stream is None:
-            stream = Stream(Datasets({}, data.n_features, data.feature_names))
+            stream = Stream(Datasets({}, data.n_features, data.columns))
         stream.add(data)
         self._install({"_stream": stream, **features(stream.like)})
         return self

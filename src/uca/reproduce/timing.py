@@ -36,8 +36,8 @@ def timing(quick: bool = False, **_: Any) -> Outcome:
                 rows.append({"route": route, "p": p, "pair": pair, **_measure(options, target, background, pair == 0)})
     table = _medians(rows)
     note = (
-        f"{pairs} pairs a point; eigendecomposition on 5 and only up to p = {EIGENDECOMPOSITION_MAX:,}, beyond which a fit takes "
-        "minutes. Memory is the peak that the allocator saw beyond the input, on the first pair."
+        f"{pairs} pairs a point; eigendecomposition on 5 and only up to p = {EIGENDECOMPOSITION_MAX:,}, beyond which a fit "
+        "takes minutes. Memory is the peak that the allocator saw beyond the input, on the first pair."
     )
     return Outcome(
         "timing", "Time and memory against p, 100 + 100 rows", table, rows, [note], {"": _draw(rows, table, sizes)}
