@@ -18,7 +18,7 @@ ROUTES = {
     "default": {},
 }
 FULL = (1_000, 2_000, 4_000, 6_000, 8_000, 10_000)
-EIGENDECOMPOSITION_MAX = 2_000  # formed p x p covariances take minutes a fit beyond
+EIGENDECOMPOSITION_MAX = 2_000  # formed p x p covariances: 1.6 GB for a fit at p = 10,000
 COLOURS = {"eigendecomposition": "#D55E00", "product SVD": "#009E73", "default": "#0072B2"}
 
 
@@ -36,8 +36,8 @@ def timing(quick: bool = False, **_: Any) -> Outcome:
                 rows.append({"route": route, "p": p, "pair": pair, **_measure(options, target, background, pair == 0)})
     table = _medians(rows)
     note = (
-        f"{pairs} pairs a point; eigendecomposition on 5 and only up to p = {EIGENDECOMPOSITION_MAX:,}, beyond which a fit "
-        "takes minutes. Memory is the peak that the allocator saw beyond the input, on the first pair."
+        f"{pairs} pairs a point; eigendecomposition on 5 and only up to p = {EIGENDECOMPOSITION_MAX:,}, because it "
+        "forms p x p matrices. Memory is the peak that the allocator saw beyond the input, on the first pair."
     )
     return Outcome(
         "timing", "Time and memory against p, 100 + 100 rows", table, rows, [note], {"": _draw(rows, table, sizes)}
