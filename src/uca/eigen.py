@@ -62,7 +62,11 @@ def _direct(matrix: Array, k: int) -> Eigenpairs:
     d = len(matrix)
     # One thread: tridiagonalisation waits at a barrier for every column, which on a busy machine costs tenfold.
     with one_blas_thread():
-        values, vectors = eigh(matrix, subset_by_index=[d - k, d - 1], check_finite=False)
+        try:
+            values, vectors = eigh(matrix, subset_by_index=[d - k, d - 1], check_finite=False)
+        except LinAlgError:  # LAPACK's fast method gives up on rare clustered spectra; divide and conquer does not
+            values, vectors = np.linalg.eigh(matrix)
+            values, vectors = values[d - k :], vectors[:, d - k :]
     return Eigenpairs(values[::-1], vectors[:, ::-1])
 
 
