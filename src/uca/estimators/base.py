@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import warnings
+from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
@@ -44,6 +45,14 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     scale_: Array
     explained_variance_: Array
     n_features_in_: int
+
+    @abstractmethod
+    def fit(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Self:
+        """Fit the components of a target against its backgrounds."""
+
+    def fit_transform(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Array:
+        """Fit, and return the scores of the target's rows; parameters as in :meth:`fit`."""
+        return self.fit(X, y, backgrounds=backgrounds).transform(X)
 
     def transform(self, X: Any) -> Array:
         """Scores of rows on the components.

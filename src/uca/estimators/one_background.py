@@ -71,10 +71,6 @@ class OneBackground(ContrastiveTransformer):
         self._install(fitted)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Array:
-        """Fit, and return the scores of the target's rows; parameters as in :meth:`fit`."""
-        return self.fit(X, y, backgrounds=backgrounds).transform(X)
-
     @abstractmethod
     def _solve(self, held: Representation, k: int, dtype: np.dtype) -> dict[str, Any]:
         """The fitted attributes that are the subclass's own."""

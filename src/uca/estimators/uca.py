@@ -200,10 +200,6 @@ class UCA(ContrastiveTransformer):
         self._install(fitted)
         return self
 
-    def fit_transform(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Array:
-        """Fit, and return the scores of the target's rows; parameters as in :meth:`fit`."""
-        return self.fit(X, y, backgrounds=backgrounds).transform(X)
-
     def fit_covariance(self, A: Any, *, backgrounds: Any = None) -> Self:
         """Fit on covariance matrices instead of data.
 
