@@ -98,7 +98,8 @@ class TestProductSVD:
 
         rows = np.sqrt(2.0) * np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0]])
         operator = ProductPencil(StackedRows.of(rows), [slice(0, 1), slice(1, 2)]).combine(1.0, [-1.0])
-        values, vectors = operator.own_eigenpairs(3)
+        pairs = operator.own_eigenpairs(3)
+        values, vectors = pairs.values, pairs.vectors
         np.testing.assert_allclose(values, [2.0, 0.0, 0.0], atol=1e-12)
         np.testing.assert_allclose(np.abs(vectors[:, 0]), [1, 0, 0, 0], atol=1e-9)
 

@@ -17,11 +17,11 @@ from uca import CPCA, UCA, CPCAPlusPlus, InfeasibleBoundsError, pool, solve_dual
 
 def test_lanczos_on_a_large_null_space(rng, monkeypatch):
     """Eigenvalue 0 of high multiplicity was missed, and a feasible problem called infeasible."""
-    from uca import eigen
+    from uca.operators import dense
 
     target, background = (np.tile(rng.standard_normal((100, 20)), 4) for _ in range(2))
     direct = UCA().fit(target, backgrounds=background)
-    monkeypatch.setattr(eigen, "DIRECT_MAX", 10)
+    monkeypatch.setattr(dense, "DIRECT_MAX", 10)
     lanczos = UCA().fit(target, backgrounds=background)
     assert lanczos.certificate_.status == "optimal"
     assert lanczos.certificate_.upper == pytest.approx(direct.certificate_.upper, rel=1e-8)

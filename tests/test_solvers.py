@@ -167,11 +167,11 @@ class TestInfeasibleBounds:
 
 def test_lanczos_route_for_large_matrices(monkeypatch, rng):
     """Above the direct size the same answer comes from Lanczos with the upper bound proven by Cholesky."""
-    from uca import eigen
+    from uca.operators import dense
 
     target, *backgrounds = (m @ m.T / 80 for m in rng.standard_normal((3, 80, 80)))
     direct = solve_dual(target, backgrounds)
-    monkeypatch.setattr(eigen, "DIRECT_MAX", 10)
+    monkeypatch.setattr(dense, "DIRECT_MAX", 10)
     lanczos = solve_dual(target, backgrounds)
     assert lanczos.certificate.status == "optimal"
     assert lanczos.value == pytest.approx(direct.value, rel=1e-9)
@@ -179,8 +179,9 @@ def test_lanczos_route_for_large_matrices(monkeypatch, rng):
 
 def test_missed_eigenvalue_is_noticed(monkeypatch):
     from uca import eigen
+    from uca.operators import dense
 
-    monkeypatch.setattr(eigen, "DIRECT_MAX", 2)
+    monkeypatch.setattr(dense, "DIRECT_MAX", 2)
     operator = DenseCovariance(np.diag([5.0, 3.0, 1.0, 0.5]))
     assert eigen.eigenvalue_bound(operator, 5.0, 1e-9) == pytest.approx(5.0, abs=2e-9)
     assert eigen.eigenvalue_bound(operator, 3.0, 1e-9) == pytest.approx(5.0, abs=1e-9)

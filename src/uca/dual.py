@@ -18,6 +18,7 @@ import numpy as np
 from ._types import Array
 from .eigen import eigenvalue_bound, top_eigenpairs
 from .operators.base import Pencil
+from .operators.recycled import recycled
 
 
 @dataclass(frozen=True)
@@ -98,6 +99,8 @@ class DualPoint:
     eigenvalues: Array
     vectors: Array
     spent: Array  # v' B_j v / c_j of the first vector, so the gradient is 1 - spent
+    error: float = 0.0  # of the first eigenvalue, estimated, where it was found iteratively; value includes it
+    loose: bool = False  # whether it was found with less than full accuracy
 
     @property
     def kkt(self) -> float:
@@ -129,6 +132,7 @@ class Dual:
         # A background without variance has bound 0 = tr(B)/p and constrains nothing: its price stays 0.
         positive = self.bounds > 0
         self.per_bound = np.divide(1.0, self.bounds, out=np.zeros_like(self.bounds), where=positive)
+        self.pencil = recycled(self.pencil, self.seed)
         self.n_vectors = min(self.pencil.size, mixture_rank(self.pencil.n_backgrounds) + 2)
 
     @property
@@ -136,15 +140,19 @@ class Dual:
         """Number of backgrounds."""
         return self.pencil.n_backgrounds
 
-    def evaluate(self, prices: Array, *, k: int | None = None, start: Array | None = None) -> DualPoint:
-        """G at ``prices`` with the ``k`` top eigenpairs; an upper bound on the optimum."""
+    def evaluate(self, prices: Array, *, k: int | None = None, accuracy: float | None = None) -> DualPoint:
+        """G at ``prices`` with the ``k`` top eigenpairs; an upper bound on the optimum.
+
+        ``accuracy`` allows an error of that size where eigenvalues are found iteratively, for points that are only
+        passed through; None is full accuracy, for all ``k`` pairs.
+        """
         operator = self.pencil.combine(1.0, -prices * self.per_bound)
-        pairs = top_eigenpairs(operator, min(k or self.n_vectors, self.pencil.size), start=start, seed=self.seed)
+        pairs = top_eigenpairs(operator, min(k or self.n_vectors, self.pencil.size), accuracy=accuracy)
         self.n_eigensolves += 1
         spent = self.pencil.variances(pairs.vectors[:, :1])[1:, 0] * self.per_bound
-        value = float(pairs.values[0] + prices.sum())
+        value = float(pairs.values[0] + pairs.error + prices.sum())
         self._largest = max(self._largest, abs(value))
-        return DualPoint(prices, value, pairs.values, pairs.vectors, spent)
+        return DualPoint(prices, value, pairs.values, pairs.vectors, spent, pairs.error, pairs.loose)
 
     def proves_infeasible(self, point: DualPoint) -> bool:
         """Whether the value is below what any feasible mixture has, by more than rounding."""
@@ -153,15 +161,10 @@ class Dual:
     def proven_value(self, point: DualPoint, slack: float) -> float:
         """The point's value as an upper bound that does not rest on the convergence of an iterative method."""
         operator = self.pencil.combine(1.0, -point.prices * self.per_bound)
-        top = eigenvalue_bound(operator, float(point.eigenvalues[0]), slack)
+        top = eigenvalue_bound(operator, float(point.eigenvalues[0] + point.error), slack)
         # An eigenvalue is known to rounding of the norm, which dwarfs it where units or multipliers are far apart.
         rounding = 2.0 * np.finfo(float).eps * (operator.magnitude + float(point.prices.sum()))
         return float(top + point.prices.sum() + rounding)
-
-    def project(self, vectors: Array) -> tuple[Array, Array]:
-        """Products of an orthonormal block with every (price-scaled) operator: ``(A V, [B_j V / c_j])``."""
-        products = self.pencil.products(vectors)
-        return products[0], products[1:] * self.per_bound[:, np.newaxis, np.newaxis]
 
     def lambdas(self, prices: Array) -> Array:
         """Multipliers in the user's units."""

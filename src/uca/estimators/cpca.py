@@ -15,8 +15,9 @@ from sklearn.utils import check_random_state
 
 from .._types import Array
 from .._validation import check_choice, check_number, check_positive_int, seed_from
-from ..eigen import Eigenpairs, fix_signs, top_eigenpairs
-from ..operators.base import Pencil
+from ..eigen import fix_signs, top_eigenpairs
+from ..operators.base import Eigenpairs, Pencil
+from ..operators.recycled import recycled
 from ..operators.representation import Representation
 from .one_background import SINGULAR, OneBackground, matrix_of
 
@@ -147,9 +148,9 @@ class CPCA(OneBackground):
         return values
 
     def _solve(self, held: Representation, k: int, dtype: np.dtype) -> dict[str, Any]:
-        pencil = held.pencil
+        pencil = recycled(held.pencil, seed_from(self.random_state))
         alphas = self._alphas() if pencil.n_backgrounds else np.zeros(1)
-        pairs = [contrastive_eigenpairs(pencil, float(alpha), k, seed_from(self.random_state)) for alpha in alphas]
+        pairs = [contrastive_eigenpairs(pencil, float(alpha), k) for alpha in alphas]
         affinity = subspace_affinity([pair.vectors for pair in pairs])
         chosen = list(range(len(alphas)))
         if isinstance(self.alpha, str) and len(alphas) > 1:
@@ -175,10 +176,10 @@ def _result(held: Representation, alpha: float, pairs: Eigenpairs, dtype: np.dty
     return ContrastiveResult(alpha, components, pairs.values, variances[0], variances[1:].T.copy())
 
 
-def contrastive_eigenpairs(pencil: Pencil, alpha: float, k: int, seed: int = 0) -> Eigenpairs:
+def contrastive_eigenpairs(pencil: Pencil, alpha: float, k: int) -> Eigenpairs:
     """Top eigenpairs of ``A - alpha B``; for infinite alpha, of A restricted to the null space of B."""
     if np.isfinite(alpha) or not pencil.n_backgrounds:
-        return top_eigenpairs(pencil.combine(1.0, [-alpha] * pencil.n_backgrounds), k, seed=seed)
+        return top_eigenpairs(pencil.combine(1.0, [-alpha] * pencil.n_backgrounds), k)
     values, vectors = np.linalg.eigh(matrix_of(pencil.backgrounds[0]))
     null = vectors[:, values <= SINGULAR * values[-1]]
     if null.shape[1] < k:

@@ -18,6 +18,20 @@ from numpy.typing import ArrayLike
 from .._types import Array
 
 
+@dataclass(frozen=True)
+class Eigenpairs:
+    """Eigenvalues in descending order, shape (k,), and orthonormal eigenvectors, shape (size, k).
+
+    ``error`` estimates how far the largest eigenvalue may lie above ``values[0]``: 0 where the method is direct.
+    ``loose`` tells that less than full accuracy was asked for and given.
+    """
+
+    values: Array
+    vectors: Array
+    error: float = 0.0
+    loose: bool = False
+
+
 class CovarianceOperator(ABC):
     """A symmetric matrix of order ``size``, known through its products."""
 
@@ -44,8 +58,11 @@ class CovarianceOperator(ABC):
         """About the norm of the matrix: what rounding errors are proportional to. 0 where it is not known."""
         return 0.0
 
-    def own_eigenpairs(self, k: int) -> tuple[Array, Array] | None:
-        """Top ``k`` eigenvalues (descending) and vectors, where the operator has a way of its own; else None."""
+    def own_eigenpairs(self, k: int, accuracy: float | None = None) -> Eigenpairs | None:
+        """Top ``k`` eigenpairs, where the operator has a way of its own; else None.
+
+        ``accuracy`` is the error that the largest eigenvalue may have; None asks for all pairs at full accuracy.
+        """
         return None
 
 
@@ -74,34 +91,6 @@ class LinearCombination(CovarianceOperator):
             if weight:
                 out += weight * (operator @ vectors)
         return out
-
-
-@dataclass(frozen=True)
-class Complement(CovarianceOperator):
-    """``Q' S Q``, where the columns of Q are an orthonormal basis of the complement of one unit vector.
-
-    Q consists of all columns but the first of the Householder reflection that sends the vector to an axis, so products
-    with Q cost one dot product a vector.
-    """
-
-    operator: CovarianceOperator
-    reflector: Array
-
-    @property
-    def size(self) -> int:
-        return self.operator.size - 1
-
-    @property
-    def trace(self) -> float:
-        removed = embed(np.zeros((self.size, 1)), self.reflector, first=1.0)
-        return self.operator.trace - float((removed.T @ (self.operator @ removed)).item())
-
-    @property
-    def magnitude(self) -> float:
-        return self.operator.magnitude
-
-    def __matmul__(self, vectors: Array) -> Array:
-        return reflect(self.operator @ embed(vectors, self.reflector), self.reflector)[1:]
 
 
 def householder(vector: Array) -> Array:
@@ -142,6 +131,11 @@ class Pencil:
     n_features: int
 
     @property
+    def direct(self) -> bool:
+        """Whether eigenproblems of its combinations have a way of their own, not through products."""
+        return False
+
+    @property
     def size(self) -> int:
         """Dimension of the working space."""
         return self.target.size
@@ -163,8 +157,7 @@ class Pencil:
     def complement(self, vector: Array) -> tuple[Pencil, Array]:
         """The pencil on the orthogonal complement of a unit vector, and the reflector for :func:`embed`."""
         w = householder(vector)
-        pencil = Pencil(Complement(self.target, w), tuple(Complement(b, w) for b in self.backgrounds), self.n_features)
-        return pencil, w
+        return ComplementPencil(self, w), w
 
     def minimising(self, j: int, bounded: Sequence[int]) -> Pencil:
         """The pencil whose target is ``-B_j`` and whose backgrounds are those listed: what is least attainable for j?"""
@@ -178,3 +171,48 @@ class Pencil:
     def traces(self) -> Array:
         """Traces of A, B_1 ... B_m."""
         return np.array([operator.trace for operator in (self.target, *self.backgrounds)])
+
+
+@dataclass(frozen=True)
+class Complement(CovarianceOperator):
+    """``Q' S Q``, where the columns of Q are an orthonormal basis of the complement of one unit vector.
+
+    Q consists of all columns but the first of the Householder reflection that sends the vector to an axis, so products
+    with Q cost one dot product a vector.
+    """
+
+    operator: CovarianceOperator
+    reflector: Array
+
+    @property
+    def size(self) -> int:
+        return self.operator.size - 1
+
+    @property
+    def trace(self) -> float:
+        removed = embed(np.zeros((self.size, 1)), self.reflector, first=1.0)
+        return self.operator.trace - float((removed.T @ (self.operator @ removed)).item())
+
+    @property
+    def magnitude(self) -> float:
+        return self.operator.magnitude
+
+    def __matmul__(self, vectors: Array) -> Array:
+        return reflect(self.operator @ embed(vectors, self.reflector), self.reflector)[1:]
+
+
+class ComplementPencil(Pencil):
+    """A pencil on the complement of one unit vector, whose products are one pass of the whole pencil."""
+
+    def __init__(self, whole: Pencil, reflector: Array):
+        operators = tuple(Complement(operator, reflector) for operator in (whole.target, *whole.backgrounds))
+        super().__init__(operators[0], operators[1:], whole.n_features)
+        object.__setattr__(self, "_whole", whole)  # the dataclass is frozen
+        object.__setattr__(self, "_reflector", reflector)
+
+    _whole: Pencil
+    _reflector: Array
+
+    def products(self, vectors: Array) -> Array:
+        images = self._whole.products(embed(vectors, self._reflector))
+        return np.stack([reflect(image, self._reflector)[1:] for image in images])

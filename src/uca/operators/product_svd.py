@@ -17,7 +17,7 @@ from numpy.typing import ArrayLike
 
 from .._types import Array
 from .._validation import raise_not_finite
-from .base import CovarianceOperator, Pencil
+from .base import CovarianceOperator, Eigenpairs, Pencil
 from .moments import center_block, deviations, divisor, inverse
 from .representation import Representation, as_rows
 
@@ -63,7 +63,7 @@ class RowProduct(CovarianceOperator):
         rows = self.stacked.rows
         return rows.T @ (self.weights[:, np.newaxis] * (rows @ vectors))
 
-    def own_eigenpairs(self, k: int) -> tuple[Array, Array]:
+    def own_eigenpairs(self, k: int, accuracy: float | None = None) -> Eigenpairs:
         stacked = self.stacked
         q, t = np.linalg.qr(stacked.rows.T * self.weights)
         left, sizes, right = np.linalg.svd(t @ (stacked.left * stacked.sizes), full_matrices=False)
@@ -78,7 +78,7 @@ class RowProduct(CovarianceOperator):
             values = sizes[varying] * np.sign(agreement)
         return self._top(values, u, k)
 
-    def _top(self, values: Array, vectors: Array, k: int) -> tuple[Array, Array]:
+    def _top(self, values: Array, vectors: Array, k: int) -> Eigenpairs:
         """The k largest, with directions outside the span of the vectors (eigenvalue 0) in their place."""
         order = np.argsort(values)[::-1]
         values, vectors = values[order], vectors[:, order]
@@ -90,7 +90,7 @@ class RowProduct(CovarianceOperator):
                 empty = np.linalg.qr(empty - vectors @ (vectors.T @ empty))[0]
             values = np.concatenate([values[:positive], np.zeros(n_empty), values[positive:]])
             vectors = np.hstack([vectors[:, :positive], empty, vectors[:, positive:]])
-        return values[:k], vectors[:, :k]
+        return Eigenpairs(values[:k], vectors[:, :k])
 
 
 class ProductPencil(Pencil):
@@ -108,6 +108,10 @@ class ProductPencil(Pencil):
     def _weigh(self, weights: Array) -> RowProduct:
         sizes = [block.stop - block.start for block in self._blocks]
         return RowProduct(self._stacked, np.repeat(weights, sizes))
+
+    @property
+    def direct(self) -> bool:
+        return True
 
     def combine(self, target_weight: float, background_weights: ArrayLike) -> RowProduct:
         return self._weigh(np.concatenate([[target_weight], np.asarray(background_weights, dtype=float)]))

@@ -8,7 +8,8 @@ import numpy as np
 
 from .._types import Array
 from ..dual import Certificate, Dual, DualPoint, DualResult
-from .bundle import Bundle, orthonormal
+from ..operators.span import orthonormal
+from .bundle import Bundle
 from .direction import best_feasible_direction
 from .found import Found, relative_gap
 
@@ -20,9 +21,9 @@ CLUSTER = 1e-6  # eigenvalues this close to the top, relative to the value, coun
 def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_iter: int) -> DualResult:
     """Eigenpairs at the found prices, the first direction, and the certificate."""
     point = found.point
-    if len(point.eigenvalues) < min(k, dual.pencil.size):
-        point = dual.evaluate(point.prices, k=k, start=point.vectors)
-    upper = dual.proven_value(point, slack=0.1 * tol * max(abs(point.value), np.finfo(float).tiny))
+    if point.loose or len(point.eigenvalues) < min(k, dual.pencil.size):
+        point = dual.evaluate(point.prices, k=max(k, len(point.eigenvalues)))
+    upper = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
     gap = relative_gap(upper, found.lower)
     status = "optimal" if gap <= tol else "max_iter" if found.n_iter >= max_iter else "stalled"
     vectors, n_tied = _choose_first(dual, point, found.factor)
@@ -76,7 +77,7 @@ def _choose_first(dual: Dual, point: DualPoint, factor: Array | None) -> tuple[A
     n_tied = len(space)
     direction = best_feasible_direction(space.a, space.b)
     if direction is None:  # none in the eigenspace: look beside it
-        space.extend(dual.evaluate(point.prices, k=BESIDE, start=point.vectors).vectors)
+        space.extend(dual.evaluate(point.prices, k=BESIDE).vectors)
         direction = best_feasible_direction(space.a, space.b)
     if direction is None:
         return point.vectors, n_tied

@@ -46,7 +46,7 @@ def descend(dual: Dual, line: Line, *, tol: float, max_iter: int, callback: Call
         def evaluate(price: float) -> DualPoint:
             moved = prices.copy()
             moved[j] = price
-            visited.append(dual.evaluate(moved, start=visited[-1].vectors))
+            visited.append(dual.evaluate(moved))
             return visited[-1]
 
         line(evaluate, j, float(prices[j]), unit)

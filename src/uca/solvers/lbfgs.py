@@ -22,7 +22,7 @@ def solve_lbfgs(dual: Dual, *, tol: float, max_iter: int, callback: Callback | N
     unit = max(abs(visited[0].value), np.finfo(float).tiny)  # prices and values near 1 suit the line search
 
     def value_and_gradient(prices: Array) -> tuple[float, Array]:
-        point = dual.evaluate(prices * unit, start=visited[-1].vectors)
+        point = dual.evaluate(prices * unit)
         visited.append(point)
         if callback is not None:
             value = min(p.value for p in visited)

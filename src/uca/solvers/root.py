@@ -25,7 +25,7 @@ def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | No
     visited: list[DualPoint] = []
 
     def slope(price: float) -> float:
-        visited.append(dual.evaluate(np.array([price]), start=visited[-1].vectors if visited else None))
+        visited.append(dual.evaluate(np.array([price])))
         if callback is not None:
             value = min(point.value for point in visited)
             callback(len(visited), value, -np.inf, relative_gap(value, -np.inf))

@@ -14,7 +14,8 @@ import numpy as np
 
 from .._types import Array
 from ..dual import Dual, DualPoint
-from .bundle import Bundle, orthonormal
+from ..operators.span import orthonormal
+from .bundle import Bundle
 from .found import Callback, Found, relative_gap
 from .projected import Projected, contrast
 
@@ -25,12 +26,14 @@ PROBE = 0.1  # first price tried, in units of g(0); optimal prices on real data 
 BOX = 10.0  # limit of prices, in the same units
 GROWTH = 30.0  # of both, where they turn out too small
 LARGEST = 1e13  # limit of both
+LOOSE = 0.05  # error of an iterative eigenvalue, as a share of the distance between the bounds
+NEAR = 0.9  # share of the tolerance aimed at; the rest is for the proof
 PATIENCE = 15  # iterations in which the gap must halve
 
 
 def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
     """Minimise the dual to a certified relative gap of ``tol``."""
-    best = point = dual.evaluate(np.zeros(dual.m))
+    best = point = dual.evaluate(np.zeros(dual.m), accuracy=_first_accuracy(dual))
     unit = max(abs(point.value), np.finfo(float).tiny)
     probe, box = PROBE * unit, BOX * unit
     bundle = Bundle(dual)
@@ -42,16 +45,19 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
         small = bundle.solve(point.prices, probe=probe, box=box)
         if small.factor is not None and small.lower > lower:
             lower, factor = small.lower, bundle.basis @ small.factor
-        moved = not np.array_equal(small.prices, point.prices)
+        moved = point.loose or not np.array_equal(small.prices, point.prices)
         if moved:
-            point = dual.evaluate(small.prices, start=point.vectors)
+            point = dual.evaluate(small.prices, accuracy=_accuracy(best, lower, tol))
             best = _better(point, best)
+        if best.loose and best.value <= lower + tol * abs(best.value):
+            # The bounds have met, or a loose eigen-solve missed the top: look closely.
+            best = point = dual.evaluate(best.prices)
         gap = relative_gap(best.value, lower)
         if callback is not None:
             callback(n_iter, best.value, lower, gap)
         if dual.proves_infeasible(best) or not (moved or small.at_box):
             break
-        if gap <= tol:
+        if gap <= NEAR * tol:
             polish += 1
             if _is_polished(best) or polish > POLISH_STEPS:
                 break
@@ -65,6 +71,22 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
         recent.append(point.vectors[:, :1])
         bundle.extend(point.vectors)
     return Found(best, lower, factor, n_iter)
+
+
+def _first_accuracy(dual: Dual) -> float | None:
+    """A tenth of the mean eigenvalue of the target, to begin with; None where it is not known."""
+    try:
+        return 0.1 * dual.pencil.target.trace / dual.pencil.size
+    except ValueError:
+        return None
+
+
+def _accuracy(best: DualPoint, lower: float, tol: float) -> float | None:
+    """Error allowed in the next value: a share of the distance between the bounds; none once they have met."""
+    distance = abs(best.value - lower)
+    if distance <= tol * abs(best.value):
+        return None
+    return LOOSE * distance if np.isfinite(distance) else LOOSE * abs(best.value)
 
 
 def _better(new: DualPoint, old: DualPoint) -> DualPoint:
