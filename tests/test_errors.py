@@ -92,7 +92,7 @@ def test_backgrounds(target, backgrounds, error, message):
         (
             {"representation": "dense"},
             ValueError,
-            "representation must be one of 'auto', 'covariance', 'reduced', 'p",
+            "representation must be one of 'auto', 'covariance', 'reduced', 'implicit', 'p",
         ),
         ({"tol": 0}, ValueError, "tol must be positive and finite"),
         ({"tol": "small"}, TypeError, "tol must be a number"),

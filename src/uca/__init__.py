@@ -12,6 +12,7 @@ from .dual import Certificate, DualResult
 from .estimators.cpca import CPCA, ContrastiveResult
 from .estimators.cpca_plus_plus import CPCAPlusPlus
 from .estimators.uca import UCA
+from .operators.moments import Moments
 from .solvers.api import solve_dual
 from .solvers.infeasible import InfeasibleBoundsError
 
@@ -25,6 +26,7 @@ __all__ = [
     "ContrastiveResult",
     "DualResult",
     "InfeasibleBoundsError",
+    "Moments",
     "__version__",
     "pool",
     "solve_dual",

@@ -1,7 +1,7 @@
 """Target and backgrounds, checked, named and with the same features.
 
-Promises: what leaves this module is two-dimensional, float32 or float64, has at least two rows, one number of features
-and one order of features; backgrounds have names. Nothing is copied that need not be. Values are *not* scanned for NaN
+Promises: what leaves this module is two-dimensional, float32 or float64 (a numpy array, or a CSR or CSC matrix; a mapped
+file keeps its type), has at least two rows, one number of features and one order of features; backgrounds have names. Nothing is copied that need not be. Values are *not* scanned for NaN
 here: the pass that computes means sees every value anyway, and calls :func:`raise_not_finite` (which says where).
 """
 
@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
 from ._types import Array
@@ -53,12 +54,18 @@ def label_of(name: str | None) -> str:
 
 
 def check_datasets(
-    estimator: Any, X: Any, backgrounds: Any, *, min_rows: int = 2, like: Datasets | None = None
+    estimator: Any,
+    X: Any,
+    backgrounds: Any,
+    *,
+    min_rows: int = 2,
+    like: Datasets | None = None,
+    ready: type | None = None,
 ) -> Datasets:
     """Check a target and its backgrounds.
 
     ``like`` gives the features that all tables must have; without it, the first table (the target) does. X may be None
-    where chunks of backgrounds arrive by themselves.
+    where chunks of backgrounds arrive by themselves. Objects of type ``ready`` stand for rows and pass as they are.
     """
     given: dict[str | None, Any] = {} if X is None else {None: X}
     given.update(name_backgrounds(backgrounds))
@@ -70,11 +77,13 @@ def check_datasets(
     tables: dict[str | None, Array] = {}
     for name, value in given.items():
         label = label_of(name)
-        rows = _check_rows(estimator, align_columns(value, columns, label), label, min_rows)
-        n_features = rows.shape[1] if n_features is None else n_features
-        if rows.shape[1] != n_features:
+        passes = ready is not None and isinstance(value, ready)
+        rows = value if passes else check_rows(estimator, align_columns(value, columns, label), label, min_rows)
+        width = len(rows.mean) if passes else rows.shape[1]
+        n_features = width if n_features is None else n_features
+        if width != n_features:
             raise ValueError(
-                f"{label} has {rows.shape[1]} features, but {type(estimator).__name__} is expecting {n_features} "
+                f"{label} has {width} features, but {type(estimator).__name__} is expecting {n_features} "
                 "features as input: all datasets must have the same features in the same order"
             )
         tables[name] = rows
@@ -82,15 +91,21 @@ def check_datasets(
     return Datasets(tables, n_features, columns)
 
 
-def _check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Array:
-    array: Array = check_array(
+def check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Any:
+    """One table as a float array, or as a CSR or CSC matrix without duplicates."""
+    array = check_array(
         value,
-        dtype=[np.float64, np.float32],
+        accept_sparse=("csr", "csc"),
+        # A mapped file of integers is widened a block at a time; here it would become a copy.
+        dtype="numeric" if isinstance(value, np.memmap) else [np.float64, np.float32],
         ensure_all_finite=False,
         ensure_min_samples=min_rows,
         estimator=estimator,
         input_name=label,
     )
+    if sparse.issparse(array) and not array.has_canonical_format:
+        array = array.copy()
+        array.sum_duplicates()
     return array
 
 
@@ -106,7 +121,9 @@ def name_backgrounds(backgrounds: Any) -> dict[str, Any]:
         if _is_table_of_numbers(backgrounds):
             backgrounds = [backgrounds]
         named = {f"background{i}": value for i, value in enumerate(backgrounds, start=1)}
-    elif isinstance(backgrounds, str) or not (hasattr(backgrounds, "shape") or hasattr(backgrounds, "__array__")):
+    elif isinstance(backgrounds, str) or not any(
+        hasattr(backgrounds, name) for name in ("shape", "__array__", "scatter")
+    ):
         raise TypeError(
             "backgrounds must be an array or table, a list or tuple of them, or a dict of name -> array; "
             f"got {type(backgrounds).__name__}"
@@ -162,19 +179,48 @@ def _some(names: Sequence[Any], limit: int = 5) -> str:
     return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
 
 
-def raise_not_finite(array: Array, label: str) -> None:
+def raise_not_finite(array: Any, label: str) -> None:
     """Raise the error that says how many values are NaN or infinite, and where the first one is."""
-    bad = ~np.isfinite(array)
-    n_nan = int(np.isnan(array).sum())
-    n_inf = int(bad.sum()) - n_nan
-    if n_nan + n_inf == 0:
+    n_nan, n_inf, first = _count_sparse(array) if sparse.issparse(array) else _count_dense(array)
+    raise_counts(n_nan, n_inf, first, label)
+
+
+def raise_counts(n_nan: int, n_inf: int, first: tuple[int, int] | None, label: str) -> None:
+    """The same where the values have been counted."""
+    if first is None:
         raise ValueError(f"{label} has values so large that their sum overflows; rescale the features")
-    row, column = np.unravel_index(int(bad.argmax()), bad.shape)
     kinds = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_inf, "infinity (inf)")) if n)
     raise ValueError(
-        f"{label} contains {kinds}, the first at row {row}, column {column}. "
+        f"{label} contains {kinds}, the first at row {first[0]}, column {first[1]}. "
         "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer."
     )
+
+
+def _count_dense(array: Array) -> tuple[int, int, tuple[int, int] | None]:
+    """NaN, infinities, and the place of the first of either, in blocks of rows."""
+    n_nan, n_inf, first = 0, 0, None
+    step = max(1, 10_000_000 // max(array.shape[1], 1))
+    for start in range(0, len(array), step):
+        block = array[start : start + step]
+        bad = ~np.isfinite(block)
+        if not bad.any():
+            continue
+        nan = int(np.isnan(block).sum())
+        n_nan, n_inf = n_nan + nan, n_inf + int(bad.sum()) - nan
+        if first is None:
+            row, column = np.unravel_index(int(bad.argmax()), bad.shape)
+            first = (start + int(row), int(column))
+    return n_nan, n_inf, first
+
+
+def _count_sparse(matrix: Any) -> tuple[int, int, tuple[int, int] | None]:
+    entries = matrix.tocoo()
+    bad = np.flatnonzero(~np.isfinite(entries.data))
+    if len(bad) == 0:
+        return 0, 0, None
+    n_nan = int(np.isnan(entries.data[bad]).sum())
+    row, column = min(zip(entries.row[bad].tolist(), entries.col[bad].tolist(), strict=True))
+    return n_nan, len(bad) - n_nan, (row, column)
 
 
 # --- parameters ----------------------------------------------------------------------------------------------------

@@ -158,13 +158,15 @@ class Dual:
         """Whether the value is below what any feasible mixture has, by more than rounding."""
         return point.value < self.floor - 1e-9 * self._largest
 
-    def proven_value(self, point: DualPoint, slack: float) -> float:
-        """The point's value as an upper bound that does not rest on the convergence of an iterative method."""
+    def proven_value(self, point: DualPoint, slack: float) -> tuple[float, bool]:
+        """The point's value as an upper bound; and whether it is proven, not resting on an iterative method."""
         operator = self.pencil.combine(1.0, -point.prices * self.per_bound)
-        top = eigenvalue_bound(operator, float(point.eigenvalues[0] + point.error), slack)
+        top, proven = float(point.eigenvalues[0]), True
+        if point.error > 0:
+            top, proven = eigenvalue_bound(operator, top + point.error, slack)
         # An eigenvalue is known to rounding of the norm, which dwarfs it where units or multipliers are far apart.
         rounding = 2.0 * np.finfo(float).eps * (operator.magnitude + float(point.prices.sum()))
-        return float(top + point.prices.sum() + rounding)
+        return float(top + point.prices.sum() + rounding), proven
 
     def lambdas(self, prices: Array) -> Array:
         """Multipliers in the user's units."""

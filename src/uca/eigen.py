@@ -12,7 +12,6 @@ from scipy.linalg import LinAlgError, cholesky, eigh
 
 from ._threads import one_blas_thread
 from ._types import Array
-from .operators import dense
 from .operators.base import CovarianceOperator, Eigenpairs
 
 
@@ -60,19 +59,17 @@ def _nothing_above(matrix: Array, bound: float) -> bool:
     return True
 
 
-def eigenvalue_bound(operator: CovarianceOperator, top: float, slack: float) -> float:
-    """An upper bound on the largest eigenvalue, given an estimate ``top``.
+def eigenvalue_bound(operator: CovarianceOperator, top: float, slack: float) -> tuple[float, bool]:
+    """An upper bound on the largest eigenvalue, given an estimate ``top`` from an iterative method; and is it proven?
 
-    An iterative method approaches the largest eigenvalue from below and may miss it. Where the matrix is in memory and
-    was not solved directly, a Cholesky factorisation of ``(top + slack) I - C`` proves that nothing lies above; if it
-    fails, the eigenvalue is computed directly. Without the matrix, the estimate stands.
+    An iterative method approaches the largest eigenvalue from below and may miss it. Where the matrix is in memory, a
+    Cholesky factorisation of ``(top + slack) I - C`` proves that nothing lies above; if it fails, the eigenvalue is
+    computed directly. Without the matrix, the estimate stands.
     """
-    if operator.size <= dense.DIRECT_MAX:
-        return top
     matrix = operator.dense()
     if matrix is None:
-        return top
-    return top + slack if _nothing_above(matrix, top + slack) else float(_direct(matrix, 1).values[0])
+        return top, False
+    return (top + slack if _nothing_above(matrix, top + slack) else float(_direct(matrix, 1).values[0])), True
 
 
 def fix_signs(components: Array) -> Array:

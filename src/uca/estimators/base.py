@@ -24,7 +24,8 @@ from .._validation import (
 )
 from ..operators.base import Pencil
 from ..operators.build import REPRESENTATIONS, build
-from ..operators.moments import BLOCK_BYTES, inverse
+from ..operators.chunks import project
+from ..operators.moments import inverse
 from ..operators.representation import Representation
 
 
@@ -69,15 +70,16 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_is_fitted(self)
         X = align_columns(X, getattr(self, "feature_names_in_", None), "X")
         X = validate_data(
-            self, X, reset=False, dtype=[np.float64, np.float32], ensure_all_finite=False, ensure_min_samples=1
+            self,
+            X,
+            reset=False,
+            accept_sparse=("csr", "csc"),
+            dtype=[np.float64, np.float32],
+            ensure_all_finite=False,
+            ensure_min_samples=1,
         )
         weights = (self.components_ * inverse(self.scale_)).T * self._score_scale()
-        scores = np.empty((len(X), weights.shape[1]), dtype=X.dtype)
-        rows = max(1, BLOCK_BYTES // (8 * X.shape[1]))
-        with np.errstate(invalid="ignore"):
-            for start in range(0, len(X), rows):
-                # Centring before the product keeps the digits of features with a large mean.
-                scores[start : start + rows] = (X[start : start + rows] - self.mean_) @ weights
+        scores = project(X, self.mean_, weights).astype(X.dtype, copy=False)
         if not np.isfinite(scores).all():
             raise_not_finite(X, "X")
         return scores
@@ -140,6 +142,7 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
 

@@ -62,7 +62,7 @@ class OneBackground(ContrastiveTransformer):
             fitted = self._solve(held, k, data.arrays[0].dtype)
         fitted.update(
             features(data),
-            n_samples_=len(data.arrays[0]),
+            n_samples_=data.arrays[0].shape[0],
             background_names_=list(data.names),
             mean_=held.mean,
             scale_=held.scale,

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-import numpy as np
 from sklearn.exceptions import NotFittedError
 
 from .._validation import Datasets, label_of
+from ..operators.memory import check_matrices_fit
 from ..operators.moments import Moments
 
 
@@ -17,24 +17,23 @@ class Stream:
 
     like: Datasets
     moments: dict[str | None, Moments] = field(default_factory=dict)
-    dtypes: dict[str | None, np.dtype] = field(default_factory=dict)
 
     def add(self, data: Datasets) -> None:
-        """Add rows to each dataset. Either all of them are added or, on error, none."""
-        gathered = {name: Moments.of(rows, label_of(name)) for name, rows in data.tables.items()}
-        for name, moments in gathered.items():
-            self.dtypes[name] = np.result_type(self.dtypes.get(name, np.float32), data.tables[name].dtype)
-            if name in self.moments:
-                self.moments[name].merge(moments)
-            else:
-                self.moments[name] = moments
+        """Add rows, or moments gathered elsewhere, to each dataset. Either all are added or, on any error, none."""
+        n_datasets = len(self.moments.keys() | data.tables.keys())
+        check_matrices_fit(data.n_features, n_datasets, "partial_fit")
+        grown = dict(self.moments)
+        for name, rows in data.tables.items():
+            new = rows.copy() if isinstance(rows, Moments) else Moments.of(rows, label_of(name))
+            grown[name] = new.merge(self.moments[name]) if name in self.moments else new
+        self.moments = grown
 
     def names(self) -> tuple[str, ...]:
         """Names of the backgrounds, in order of arrival."""
         return tuple(name for name in self.moments if name is not None)
 
-    def complete(self) -> tuple[list[Moments], list[np.dtype]]:
-        """Moments and data types, target first; raises where a dataset has too few rows."""
+    def complete(self) -> list[Moments]:
+        """Moments, target first; raises where a dataset has too few rows."""
         if None not in self.moments:
             raise NotFittedError("partial_fit has seen no target rows yet: call partial_fit(X) before using the model")
         order: list[str | None] = [None, *self.names()]
@@ -44,4 +43,4 @@ class Stream:
                     f"{label_of(name)} has n_samples={self.moments[name].n} so far, a minimum of 2 is required: "
                     "add rows"
                 )
-        return [self.moments[name] for name in order], [self.dtypes[name] for name in order]
+        return [self.moments[name] for name in order]

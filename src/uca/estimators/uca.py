@@ -26,7 +26,10 @@ from .._validation import (
 )
 from ..dual import Certificate, DualResult, mean_bounds
 from ..eigen import fix_signs
+from ..operators.base import Pencil
 from ..operators.covariance import from_matrices, from_moments
+from ..operators.moments import Moments
+from ..operators.recycled import recycled
 from ..operators.representation import Representation
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
@@ -196,7 +199,7 @@ class UCA(ContrastiveTransformer):
         with one_blas_thread():
             representation = self._hold(data, k)
             fitted = self._solve(representation, data.names, k, data.arrays[0].dtype)
-        fitted.update(features(data), n_samples_=len(data.arrays[0]))
+        fitted.update(features(data), n_samples_=data.arrays[0].shape[0])
         self._install(fitted)
         return self
 
@@ -244,7 +247,8 @@ class UCA(ContrastiveTransformer):
         """
         self._check_parameters()
         stream: Stream | None = self.__dict__.get("_stream")
-        data = check_datasets(self, X, backgrounds, min_rows=1, like=None if stream is None else stream.like)
+        like = None if stream is None else stream.like
+        data = check_datasets(self, X, backgrounds, min_rows=1, like=like, ready=Moments)
         check_n_components(self.n_components, data.n_features)
         if stream is None:
             stream = Stream(Datasets({}, data.n_features, data.columns))
@@ -267,12 +271,12 @@ class UCA(ContrastiveTransformer):
     def _solve(self, data: Representation, names: tuple[str, ...], k: int, dtype: np.dtype) -> dict[str, Any]:
         """Everything that is fitted but the names and numbers of features and rows."""
         warn_constant(data.n_constant, names)
-        pencil = data.pencil
+        pencil = recycled(data.pencil, seed_from(self.random_state))
         check_variance(pencil)
         given = check_bound(self.bound, names)
         bounds = mean_bounds(pencil) if given is None else given
         with progress(self.verbose) as callback:
-            results = self._results(data, bounds, names, k, callback)
+            results = self._results(pencil, bounds, names, k, callback)
         vectors = np.hstack([result.vectors for result in results])
         variances = pencil.variances(vectors)
         for result in results:
@@ -299,7 +303,7 @@ class UCA(ContrastiveTransformer):
         }
 
     def _results(
-        self, data: Representation, bounds: Array, names: tuple[str, ...], k: int, callback: Any
+        self, pencil: Pencil, bounds: Array, names: tuple[str, ...], k: int, callback: Any
     ) -> list[DualResult]:
         options: dict[str, Any] = {
             "names": names,
@@ -310,15 +314,15 @@ class UCA(ContrastiveTransformer):
             "callback": callback,
         }
         if self.components == "sequential":
-            return solve_sequential(data.pencil, bounds, k=k, **options)
-        return [solve(data.pencil, bounds, k=k, **options)]
+            return solve_sequential(pencil, bounds, k=k, **options)
+        return [solve(pencil, bounds, k=k, **options)]
 
     def _solve_stream(self) -> None:
         stream: Stream = self.__dict__["_stream"]
-        moments, dtypes = stream.complete()
-        representation = from_moments(moments, dtypes, center=bool(self.center), scale=self.scale)
+        moments = stream.complete()
+        representation = from_moments(moments, center=bool(self.center), scale=self.scale)
         k = check_n_components(self.n_components, stream.like.n_features)
-        fitted = self._solve(representation, stream.names(), k, dtypes[0])
+        fitted = self._solve(representation, stream.names(), k, moments[0].dtype)
         fitted.update(features(stream.like), n_samples_=moments[0].n)
         self._install({**fitted, "_stream": stream})
 

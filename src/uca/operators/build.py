@@ -3,32 +3,66 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
-from .._types import Array
+from scipy import sparse
+
 from .covariance import from_rows
+from .implicit import from_products
+from .memory import matrices_fit
 from .product_svd import from_product
 from .reduced import from_gram
 from .representation import Representation
 
-REPRESENTATIONS = ("covariance", "reduced", "product_svd")
-EIGENSOLVES = 8  # typical number of eigen-solves of a fit
+REPRESENTATIONS = ("covariance", "reduced", "implicit", "product_svd")
+
+DIRECT_SOLVES = 8  # typical number of eigen-solves of a fit where they are direct
+DIRECT_MAX = 2_000  # largest order at which they are
+PASSES = 40  # typical number of passes of a fit where they are not
+BLOCK = 4  # vectors a pass
+# Costs of one multiplication, in units of one in a large dense product (measured on two cores).
+MEMORY_BOUND = 8.0  # in a dense product with a few vectors
+SPARSE = 25.0  # in a sparse product with a few vectors
+EIGEN = 4.0  # in a direct eigen-solve
 
 
-def choose_representation(n_rows: Sequence[int], n_features: int) -> str:
-    """The cheaper representation for datasets of ``n_rows`` rows (target first) and ``n_features`` features.
+def choose_representation(
+    n_rows: Sequence[int], n_features: int, n_stored: int | None = None, *, fits: bool = True
+) -> str:
+    """The cheapest representation for datasets of ``n_rows`` rows (target first) and ``n_features`` features.
 
-    Counted in multiplications. Covariances cost ``N p^2`` for the products and ``4/3 p^3`` an eigen-solve. The reduced
-    form costs ``N^2 p`` for the Gram pass, ``N^3/3`` for its factor, ``n_j N^2`` for each small covariance and
-    ``4/3 N^3`` an eigen-solve. The two meet near p = N, N being all rows together.
+    ``n_stored`` is the number of stored values where data is sparse; ``fits`` tells whether a p x p matrix for each dataset
+    fits in memory. Counted in multiplications of a large dense product:
+
+    * covariances: ``N p^2`` for the products, then eigen-solves of order p;
+    * the reduced form: ``N^2 p`` for the Gram pass, ``N^3/3`` for its factor, ``n_j N^2`` for each small covariance, then
+      eigen-solves of order N;
+    * implicit products: ``2 N p`` for each vector of each pass, slower by what memory costs.
+
+    Dense data goes implicit only where the other two do not fit, or p and N both exceed the size of direct eigen-solves:
+    below, they cost little and their upper bounds are proven.
     """
-    total, p = sum(n_rows), n_features
-    covariance = total * p**2 + EIGENSOLVES * 4 / 3 * p**3
-    reduced = total**2 * p + total**3 * (1 / 3 + 1 + EIGENSOLVES * 4 / 3)
-    return "reduced" if reduced < covariance else "covariance"
+    total, p, m = sum(n_rows), n_features, len(n_rows)
+    costs = {
+        "covariance": total * p**2 + _eigen_cost(p, m),
+        "reduced": total**2 * p + total**3 * (1 / 3 + 1) + _eigen_cost(total, m),
+        "implicit": 2.0 * PASSES * BLOCK * (SPARSE * n_stored if n_stored is not None else MEMORY_BOUND * total * p),
+    }
+    if not fits:
+        del costs["covariance"]
+    if n_stored is None and fits and min(total, p) <= DIRECT_MAX:
+        del costs["implicit"]
+    return min(costs, key=costs.__getitem__)
+
+
+def _eigen_cost(order: int, n_matrices: int) -> float:
+    if order <= DIRECT_MAX:
+        return DIRECT_SOLVES * EIGEN * 4 / 3 * order**3
+    return MEMORY_BOUND * PASSES * BLOCK * n_matrices * order**2 + order**3 / 3
 
 
 def build(
-    arrays: Sequence[Array],
+    arrays: Sequence[Any],
     labels: Sequence[str],
     *,
     representation: str,
@@ -39,9 +73,18 @@ def build(
     """Standardise the target (first) and the backgrounds and hold them as a pencil."""
     name = representation
     if name == "auto":
-        name = choose_representation([len(array) for array in arrays], arrays[0].shape[1])
+        name = _choose(arrays)
     if name == "reduced":
         return from_gram(arrays, labels, center=center, scale=scale, n_empty=n_empty)
+    if name == "implicit":
+        return from_products(arrays, labels, center=center, scale=scale)
     if name == "product_svd":
         return from_product(arrays, labels, center=center, scale=scale)
     return from_rows(arrays, labels, center=center, scale=scale)
+
+
+def _choose(arrays: Sequence[Any]) -> str:
+    n_rows, p = [array.shape[0] for array in arrays], arrays[0].shape[1]
+    some_sparse = any(sparse.issparse(array) for array in arrays)
+    stored = sum(array.nnz if sparse.issparse(array) else array.size for array in arrays) if some_sparse else None
+    return choose_representation(n_rows, p, stored, fits=matrices_fit(p, len(arrays)))

@@ -3,30 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._types import Array
 from .dense import DensePencil
+from .memory import check_matrices_fit
 from .moments import Moments, deviations, divisor, inverse
 from .representation import Representation, as_rows
 
 
-def from_rows(arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
-    """Covariances of the target (first) and the backgrounds."""
-    moments = [Moments.of(array, label) for array, label in zip(arrays, labels, strict=True)]
-    dtypes = [array.dtype for array in arrays]
-    return from_moments(moments, dtypes, center=center, scale=scale)
+def from_rows(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
+    """Covariances of the target (first) and the backgrounds; sparse rows become dense a block at a time."""
+    check_matrices_fit(arrays[0].shape[1], len(arrays), "representation='covariance'")
+    rows = [array.tocsr() if sparse.issparse(array) else array for array in arrays]
+    moments = [Moments.of_checked(array, label) for array, label in zip(rows, labels, strict=True)]
+    return from_moments(moments, center=center, scale=scale)
 
 
-def from_moments(
-    moments: Sequence[Moments], dtypes: Sequence[np.dtype], *, center: bool, scale: bool | str
-) -> Representation:
+def from_moments(moments: Sequence[Moments], *, center: bool, scale: bool | str) -> Representation:
     """The same from moments that were gathered before."""
     matrices = np.stack([m.covariance(center=center) for m in moments])
     deviation = [
-        deviations(matrix.diagonal() * divisor(m.n), m.mean, m.n, dtype)
-        for matrix, m, dtype in zip(matrices, moments, dtypes, strict=True)
+        deviations(matrix.diagonal() * divisor(m.n), m.mean, m.n, m.dtype)
+        for matrix, m in zip(matrices, moments, strict=True)
     ]
     if scale == "target":
         deviation = [deviation[0]] * len(deviation)

@@ -8,14 +8,20 @@ a time, so its products lose nothing.
 
 from __future__ import annotations
 
+import os
+import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._threads import in_lanes
 from .._types import Array
-from .._validation import raise_not_finite
+from .._validation import check_rows, raise_not_finite
+from .memory import check_matrices_fit
 
 DDOF = 1
 BLOCK_BYTES = 1_000_000  # stays in the second-level cache
@@ -27,14 +33,24 @@ def divisor(n: int) -> int:
     return n - DDOF
 
 
-def center_block(block: Array, out: Array) -> tuple[Array, Array]:
+def fill(out: Array, block: Any) -> None:
+    """Copy a block, dense or sparse, to a dense buffer of its shape."""
+    if sparse.issparse(block):
+        entries = block.tocoo(copy=False)
+        out[...] = 0
+        out[entries.row, entries.col] = entries.data
+    else:
+        np.copyto(out, block)
+
+
+def center_block(block: Any, out: Array) -> tuple[Array, Array]:
     """Write the block minus its column means to ``out``; return the means (float64) and what rounding left in ``out``.
 
     The second result is the mean of ``out``: 0 but for rounding of the first, which matters where a column has a large
     mean and a small spread. The returned means include it; sums of squares of ``out`` must have it taken out.
     """
-    averaging = np.full(len(block), 1.0 / len(block), dtype=out.dtype)
-    np.copyto(out, block)  # then in place: twice as fast as subtracting from the strided view
+    averaging = np.full(len(out), 1.0 / len(out), dtype=out.dtype)
+    fill(out, block)  # then in place: twice as fast as subtracting from the strided view
     mean = averaging @ out
     out -= mean
     left = (averaging @ out).astype(float)
@@ -44,7 +60,7 @@ def center_block(block: Array, out: Array) -> tuple[Array, Array]:
 def deviations(sums_of_squares: Array, mean: Array, n: int, dtype: np.dtype) -> Array:
     """Standard deviations; exactly 0 for columns that are constant up to rounding."""
     deviation = np.sqrt(np.maximum(sums_of_squares, 0.0) / divisor(n))
-    rounding = 4.0 * np.finfo(dtype).eps * np.abs(mean)
+    rounding = 4.0 * np.finfo(dtype if dtype.kind == "f" else float).eps * np.abs(mean)
     return np.where(deviation <= rounding, 0.0, deviation)
 
 
@@ -53,64 +69,141 @@ def inverse(deviation: Array) -> Array:
     return np.divide(1.0, deviation, out=np.zeros_like(deviation), where=deviation > 0)
 
 
+def stored_bytes(X: Any) -> int:
+    """Size of the values of an array, dense or sparse."""
+    return int(X.data.nbytes if sparse.issparse(X) else X.nbytes)
+
+
 @dataclass
 class Moments:
-    """Number of rows, mean and scatter matrix (sum of outer products about the mean) of a table; they can be merged."""
+    """Number of rows, mean and scatter matrix of a table; they can be added to, merged and saved.
+
+    Two objects gathered in two places and merged are the moments of all rows together: what a map-reduce needs. Hand
+    them to :meth:`uca.UCA.partial_fit` in place of rows.
+
+    Attributes
+    ----------
+    n : int
+        Number of rows.
+    mean : array of shape (p,)
+    scatter : array of shape (p, p)
+        Sum of outer products of rows about the mean.
+    dtype : numpy dtype
+        The wider of float32 and float64 that rows came in; tells how large rounding errors of the data are.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uca import UCA, Moments
+    >>> rng = np.random.default_rng(0)
+    >>> rows, controls = rng.normal(size=(60, 4)), rng.normal(size=(50, 4))
+    >>> here, there = Moments.of(rows[:20]), Moments.of(rows[20:])  # perhaps on two machines
+    >>> model = UCA().partial_fit(here.merge(there), backgrounds=Moments.of(controls))
+    >>> bool(np.allclose(model.components_, UCA().fit(rows, backgrounds=controls).components_))
+    True
+    """
 
     n: int
     mean: Array
     scatter: Array
+    dtype: np.dtype = np.dtype(np.float32)  # noqa: RUF009  (a dtype cannot change)
 
     @classmethod
     def empty(cls, p: int) -> Moments:
-        """The moments of no rows."""
+        """The moments of no rows with ``p`` features."""
+        check_matrices_fit(p, 1, "a Moments object")
         return cls(0, np.zeros(p), np.zeros((p, p)))
 
     @classmethod
-    def of(cls, X: Array, label: str) -> Moments:
-        """The moments of a table, in row blocks; ``label`` names it in errors."""
+    def of(cls, X: Any, label: str = "X") -> Moments:
+        """The moments of a table, dense or sparse, in row blocks; ``label`` names it in errors."""
+        X = check_rows(None, X, label, min_rows=1)
+        return cls.of_checked(X.tocsr() if sparse.issparse(X) else X, label)
+
+    @classmethod
+    def of_checked(cls, X: Any, label: str) -> Moments:
+        """The same for an array or CSR matrix that was checked before."""
         n, p = X.shape
-        rows = int(np.clip(BLOCK_BYTES // (8 * p), 256, 1 << 16))
+        # Each block costs a few passes over the p x p scatter: long blocks make up for them where p is large.
+        rows = int(np.clip(BLOCK_BYTES // (8 * p), max(256, p // 4), 1 << 16))
         starts = range(0, n, rows)
 
         def work(share: Sequence[int]) -> Moments:
-            moments, buffer = cls.empty(p), np.empty((min(rows, n), p))
+            moments, buffer = cls(0, np.zeros(p), np.zeros((p, p))), np.empty((min(rows, n), p))
             for start in share:
                 moments._add_block(X[start : start + rows], buffer)
             return moments
 
         with np.errstate(invalid="ignore", over="ignore"):
-            total, *others = in_lanes(work, starts, parallel=X.nbytes >= PARALLEL_BYTES)
+            total, *others = in_lanes(work, starts, parallel=stored_bytes(X) >= PARALLEL_BYTES)
             for other in others:
                 total.merge(other)
         if not (np.isfinite(total.mean).all() and np.isfinite(total.scatter.diagonal()).all()):
             raise_not_finite(X, label)
+        total.dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
         return total
 
-    def _add_block(self, block: Array, buffer: Array) -> None:
-        centred = buffer[: len(block)]
-        mean, left = center_block(block, centred)
-        scatter = (centred.T @ centred).astype(float, copy=False)
-        scatter -= np.multiply.outer(len(block) * left, left)
-        self._merge(len(block), mean, scatter)
+    def add(self, X: Any) -> Moments:
+        """Add rows; returns the object itself."""
+        return self.merge(Moments.of(X))
 
-    def merge(self, other: Moments) -> None:
-        """Add the rows behind ``other``."""
+    def merge(self, other: Moments) -> Moments:
+        """Add the rows behind ``other``; returns the object itself."""
+        if len(other.mean) != len(self.mean):
+            raise ValueError(f"moments of {len(other.mean)} features cannot be merged with those of {len(self.mean)}")
         self._merge(other.n, other.mean, other.scatter)
+        self.dtype = np.result_type(self.dtype, other.dtype)
+        return self
 
-    def _merge(self, n: int, mean: Array, scatter: Array) -> None:
-        if self.n == 0:
-            self.scatter += scatter
-            self.mean = self.mean + mean
-        else:
-            shift = mean - self.mean
-            self.scatter += scatter
-            self.scatter += np.multiply.outer(shift * (self.n * n / (self.n + n)), shift)
-            self.mean = self.mean + shift * (n / (self.n + n))
-        self.n += n
-
-    def covariance(self, *, center: bool) -> Array:
+    def covariance(self, *, center: bool = True) -> Array:
         """Covariance matrix; with ``center=False`` the second moments about zero (same divisor)."""
         if center:
             return self.scatter / divisor(self.n)
         return (self.scatter + self.n * np.multiply.outer(self.mean, self.mean)) / divisor(self.n)
+
+    def copy(self) -> Moments:
+        """Moments that can be added to without changing these."""
+        return Moments(self.n, self.mean.copy(), self.scatter.copy(), self.dtype)
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Write to a ``.npz`` file, whole or not at all."""
+        path = Path(path)
+        part = path.with_name(path.name + ".part")
+        try:
+            with part.open("wb") as file:
+                np.savez(file, n=self.n, mean=self.mean, scatter=self.scatter, dtype=self.dtype.name)
+            part.replace(path)
+        finally:
+            part.unlink(missing_ok=True)
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> Moments:
+        """Read what :meth:`save` wrote. Nothing in the file is executed."""
+        try:
+            with np.load(path, allow_pickle=False) as file:
+                n, mean, scatter, dtype = int(file["n"]), file["mean"], file["scatter"], np.dtype(str(file["dtype"]))
+        except (KeyError, ValueError, zipfile.BadZipFile) as error:
+            raise ValueError(f"{os.fspath(path)} is not a file of moments written by Moments.save: {error}") from error
+        if mean.ndim != 1 or scatter.shape != (len(mean), len(mean)) or n < 0:
+            raise ValueError(f"{os.fspath(path)} holds moments of inconsistent shapes {mean.shape}, {scatter.shape}")
+        return cls(n, mean, scatter, dtype)
+
+    def _add_block(self, block: Any, buffer: Array) -> None:
+        n = block.shape[0]
+        centred = buffer[:n]
+        mean, left = center_block(block, centred)
+        scatter = (centred.T @ centred).astype(float, copy=False)
+        scatter -= np.multiply.outer(n * left, left)
+        self._merge(n, mean, scatter)
+
+    def _merge(self, n: int, mean: Array, scatter: Array) -> None:
+        """Chan, Golub & LeVeque's update."""
+        if n == 0:
+            return
+        shift = mean - self.mean
+        weight = self.n * n / (self.n + n)
+        self.scatter += scatter
+        if self.n:
+            self.scatter += np.multiply.outer(shift * weight, shift)
+        self.mean = self.mean + shift * (n / (self.n + n))
+        self.n += n

@@ -18,7 +18,7 @@ from numpy.typing import ArrayLike
 from .._types import Array
 from .._validation import raise_not_finite
 from .base import CovarianceOperator, Eigenpairs, Pencil
-from .moments import center_block, deviations, divisor, inverse
+from .moments import center_block, deviations, divisor, fill, inverse
 from .representation import Representation, as_rows
 
 EMPTY = 1e-13  # singular value, relative to the largest, that is none
@@ -119,8 +119,8 @@ class ProductPencil(Pencil):
 
 def from_product(arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
     """Standardise, stack and decompose the target (first) and the backgrounds."""
-    stops = np.cumsum([len(array) for array in arrays]).tolist()
-    blocks = [slice(stop - len(array), stop) for stop, array in zip(stops, arrays, strict=True)]
+    stops = np.cumsum([array.shape[0] for array in arrays]).tolist()
+    blocks = [slice(stop - array.shape[0], stop) for stop, array in zip(stops, arrays, strict=True)]
     p = arrays[0].shape[1]
     stack = np.empty((stops[-1], p))
     means: list[Array] = []
@@ -132,15 +132,15 @@ def from_product(arrays: Sequence[Array], labels: Sequence[str], *, center: bool
                 mean, left = center_block(array, part)
                 part -= left
             else:
-                np.copyto(part, array)
+                fill(part, array)
             sums = np.einsum("np,np->p", part, part)
         if not np.isfinite(sums).all():
             raise_not_finite(array, label)
         means.append(mean)
-        spread.append(spread[0] if spread and scale == "target" else deviations(sums, mean, len(array), array.dtype))
+        spread.append(spread[0] if spread and scale == "target" else deviations(sums, mean, len(part), array.dtype))
         if scale:
             part *= inverse(spread[-1])
-        part /= np.sqrt(divisor(len(array)))
+        part /= np.sqrt(divisor(len(part)))
     n_constant = tuple(int(np.sum(d == 0)) if scale else 0 for d in spread)
     pencil = ProductPencil(StackedRows.of(stack), blocks)
     return Representation("product_svd", pencil, as_rows, means[0], spread[0] if scale else np.ones(p), n_constant)

@@ -15,13 +15,14 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
+from scipy import sparse
 from scipy.linalg import lapack, solve_triangular
 
 from .._threads import in_lanes, one_blas_thread
 from .._types import Array
 from .._validation import raise_not_finite
 from .dense import DensePencil
-from .moments import BLOCK_BYTES, PARALLEL_BYTES, center_block, deviations, divisor, inverse
+from .moments import BLOCK_BYTES, PARALLEL_BYTES, center_block, deviations, divisor, fill, inverse
 from .representation import Representation
 
 SMALLEST = 1e-11  # share of the largest variance
@@ -32,7 +33,7 @@ def from_gram(
     arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str, n_empty: int
 ) -> Representation:
     """Reduced form of the target (first) and the backgrounds, with up to ``n_empty`` coordinates without variance."""
-    blocks = ColumnBlocks(arrays, center=center, scale=scale)
+    blocks = ColumnBlocks([a.tocsc() if sparse.issparse(a) else a for a in arrays], center=center, scale=scale)
     gram = blocks.gram()
     for array, label, rows, deviation in zip(arrays, labels, blocks.rows, blocks.deviations, strict=True):
         if not (np.isfinite(gram[rows, rows].diagonal()).all() and np.isfinite(deviation).all()):
@@ -121,8 +122,8 @@ class ColumnBlocks:
         self.arrays, self.center, self.scale = arrays, center, scale
         self.n_features = arrays[0].shape[1]
         self.dtype = np.dtype(float)  # of the blocks: float32 input stays as it is and is widened a block at a time
-        stops = np.cumsum([len(array) for array in arrays]).tolist()
-        self.rows = [slice(stop - len(array), stop) for stop, array in zip(stops, arrays, strict=True)]
+        stops = np.cumsum([array.shape[0] for array in arrays]).tolist()
+        self.rows = [slice(stop - array.shape[0], stop) for stop, array in zip(stops, arrays, strict=True)]
         self.n_rows = stops[-1]
         self.means = [np.zeros(self.n_features) for _ in arrays]
         self.deviations = [np.ones(self.n_features) for _ in arrays]
@@ -209,7 +210,7 @@ class ColumnBlocks:
             if self.center:
                 self.means[i][columns], left = center_block(array[:, columns], part)
             else:
-                np.copyto(part, array[:, columns])
+                fill(part, array[:, columns])
             if self.scale:
                 part *= inverse(self._deviation(i, columns, part, left)).astype(self.dtype)
         return z
@@ -228,7 +229,7 @@ class ColumnBlocks:
         z = buffer[:, : columns.stop - columns.start]
         for array, rows, mean, deviation in zip(self.arrays, self.rows, self.means, self.deviations, strict=True):
             part = z[rows]
-            np.copyto(part, array[:, columns])
+            fill(part, array[:, columns])
             if self.center:
                 part -= mean[columns].astype(self.dtype)
             if self.scale:

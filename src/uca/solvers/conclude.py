@@ -15,6 +15,10 @@ from .found import Found, relative_gap
 
 TIGHT = 1e-7  # shortfall and excess, relative, at which the first component counts as optimal itself
 BESIDE = 8  # top eigenvectors among which a feasible direction is looked for where the eigenspace has none
+UNPROVEN = (
+    " The upper bound is that of an iterative eigen-solver that converged; for data known through products alone it is not "
+    "proven that nothing lies above."
+)
 CLUSTER = 1e-6  # eigenvalues this close to the top, relative to the value, count as equal to it at a kink
 
 
@@ -23,7 +27,7 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     point = found.point
     if point.loose or len(point.eigenvalues) < min(k, dual.pencil.size):
         point = dual.evaluate(point.prices, k=max(k, len(point.eigenvalues)))
-    upper = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
+    upper, proven = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
     gap = relative_gap(upper, found.lower)
     status = "optimal" if gap <= tol else "max_iter" if found.n_iter >= max_iter else "stalled"
     vectors, n_tied = _choose_first(dual, point, found.factor)
@@ -41,7 +45,7 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
         kkt=kkt,
         status=status,
         n_eigensolves=dual.n_eigensolves,
-        message=_message(status, gap, tight, n_tied, excess, shortfall, solver),
+        message=_message(status, gap, tight, n_tied, excess, shortfall, solver) + ("" if proven else UNPROVEN),
     )
     return DualResult(
         lambdas=dual.lambdas(point.prices),

@@ -1,0 +1,52 @@
+"""Whether p x p matrices fit in memory, asked before any work is done."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+try:
+    import resource
+except ImportError:  # Windows
+    resource = None  # type: ignore[assignment]
+
+SCRATCH = 2  # matrices of the same size that are needed for a while beside those that are kept
+
+
+def available_bytes() -> float:
+    """Memory that this process can still get: what the system has free, or its own limit; infinity where unknown."""
+    free = float("inf")
+    info = Path("/proc/meminfo")
+    if info.exists():
+        lines = dict(line.split(":", 1) for line in info.read_text().splitlines())
+        free = 1024.0 * int(lines["MemAvailable"].split()[0])
+    elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
+        free = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    if resource is not None:
+        limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+        used = Path("/proc/self/statm")
+        if limit != resource.RLIM_INFINITY and used.exists():
+            free = min(free, limit - int(used.read_text().split()[0]) * float(os.sysconf("SC_PAGE_SIZE")))
+    return free
+
+
+def matrices_fit(p: int, n_matrices: int) -> bool:
+    """Whether ``n_matrices`` p x p matrices fit, with room to compute them."""
+    return (n_matrices + SCRATCH) * 8.0 * p**2 <= available_bytes()
+
+
+def check_matrices_fit(p: int, n_matrices: int, what: str) -> None:
+    """Raise a MemoryError that gives the size and the alternative where ``n_matrices`` p x p matrices do not fit."""
+    if matrices_fit(p, n_matrices):
+        return
+    need = (n_matrices + SCRATCH) * 8.0 * p**2
+    raise MemoryError(
+        f"{what} holds a {p:,} x {p:,} matrix for each of {n_matrices} dataset{'s' if n_matrices > 1 else ''}: "
+        f"{_size(need)} with room to compute, but {_size(available_bytes())} are free. Pass all rows at once to fit(), as a "
+        "numpy memmap, a sparse matrix or a dask array: representation='implicit' then reads them in blocks and holds "
+        "a few vectors."
+    )
+
+
+def _size(n_bytes: float) -> str:
+    return f"{n_bytes / 1e9:,.1f} GB"
