@@ -1,34 +1,75 @@
-"""A line an iteration, through the standard logging module."""
+"""Progress of a fit: a live line on a terminal, lines through the standard logging module elsewhere, or a callback."""
 
 from __future__ import annotations
 
 import logging
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import Any
 
 logger = logging.getLogger("uca")
 
+#: Called once an iteration with (iteration, upper bound, lower bound, relative gap).
+Callback = Callable[[int, float, float, float], None]
+
 
 @contextmanager
-def progress(verbose: bool) -> Iterator[Callable[[int, float, float, float], None] | None]:
-    """A callback that logs upper bound, lower bound and gap; None when not ``verbose``.
+def progress(verbose: bool | Callback) -> Iterator[Callback | None]:
+    """What to call after each pass of a solver; None when silent.
 
-    Where the application has not configured logging, lines go to standard error for the length of the context.
+    ``True`` shows one live line where standard error is a terminal and tqdm is installed, and logs a line a pass to the
+    logger ``uca`` otherwise. Where the application has not configured logging, those lines go to standard error for the
+    length of the context. A callable is called itself.
     """
-    if not verbose:
+    if callable(verbose):
+        yield verbose
+    elif not verbose:
         yield None
-        return
+    elif (bar := _live_line()) is not None:
+        with bar:
+            yield _show_on(bar)
+    else:
+        with _logging_to_stderr():
+            yield _log
 
-    def line(iteration: int, upper: float, lower: float, gap: float) -> None:
-        logger.info("pass %d  upper %.10g  lower %.10g  gap %.1e", iteration, upper, lower, gap)
 
+def _line(upper: float, lower: float, gap: float) -> str:
+    return f"upper {upper:.10g}  lower {lower:.10g}  gap {gap:.1e}"
+
+
+def _log(iteration: int, upper: float, lower: float, gap: float) -> None:
+    logger.info("pass %d  %s", iteration, _line(upper, lower, gap))
+
+
+def _live_line() -> Any:
+    """A tqdm line, or None where nobody would see it or the application takes log lines."""
+    if not sys.stderr.isatty() or logger.hasHandlers():
+        return None
+    try:
+        from tqdm import tqdm
+    except ImportError:
+        return None
+    return tqdm(bar_format="uca: pass {n_fmt} [{elapsed}]  {desc}", leave=True)
+
+
+def _show_on(bar: Any) -> Callback:
+    def show(iteration: int, upper: float, lower: float, gap: float) -> None:
+        bar.n = iteration
+        bar.set_description_str(_line(upper, lower, gap))
+
+    return show
+
+
+@contextmanager
+def _logging_to_stderr() -> Iterator[None]:
     handler = None if logger.hasHandlers() else logging.StreamHandler()
     level = logger.level
     if handler is not None:
         logger.addHandler(handler)
     logger.setLevel(logging.INFO)
     try:
-        yield line
+        yield
     finally:
         logger.setLevel(level)
         if handler is not None:

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from functools import cache
-from threading import Lock
+from threading import Event, Lock
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -73,6 +73,30 @@ def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *,
     lanes = min(n_workers(), len(items)) if parallel else 1
     if lanes <= 1:
         return [work(items)]
-    shares = [items[i::lanes] for i in range(lanes)]
+    stop = Event()
+    shares = [_Stoppable(items[i::lanes], stop) for i in range(lanes)]
     with one_blas_thread(), ThreadPoolExecutor(lanes) as pool:
-        return list(pool.map(work, shares))
+        try:
+            return list(pool.map(work, shares))
+        except BaseException:  # Ctrl-C, or an error in one lane: the others end with the item they are at
+            stop.set()
+            raise
+
+
+class _Stoppable(Sequence[Item]):
+    """Items that end early once ``stop`` is set."""
+
+    def __init__(self, items: Sequence[Item], stop: Event):
+        self._items, self._stop = items, stop
+
+    def __len__(self) -> int:
+        return len(self._items)
+
+    def __getitem__(self, index: Any) -> Any:
+        return self._items[index]
+
+    def __iter__(self) -> Iterator[Item]:
+        for item in self._items:
+            if self._stop.is_set():
+                return
+            yield item

@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
+from ._containers import is_dask
 from ._types import Array
 
 
@@ -23,7 +24,7 @@ from ._types import Array
 class Datasets:
     """Checked tables by name, target first; the target's key is None."""
 
-    tables: dict[str | None, Array]
+    tables: dict[str | None, Any]
     n_features: int
     columns: list[Any] | None  # labels of the first table, by which the others are aligned
 
@@ -38,7 +39,7 @@ class Datasets:
         return tuple(name for name in self.tables if name is not None)
 
     @property
-    def arrays(self) -> tuple[Array, ...]:
+    def arrays(self) -> tuple[Any, ...]:
         """Target first, then the backgrounds."""
         return tuple(self.tables.values())
 
@@ -74,7 +75,7 @@ def check_datasets(
     first = next(iter(given.values()))
     columns = get_columns(first) if like is None else like.columns
     n_features = None if like is None else like.n_features
-    tables: dict[str | None, Array] = {}
+    tables: dict[str | None, Any] = {}
     for name, value in given.items():
         label = label_of(name)
         passes = ready is not None and isinstance(value, ready)
@@ -92,7 +93,9 @@ def check_datasets(
 
 
 def check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Any:
-    """One table as a float array, or as a CSR or CSC matrix without duplicates."""
+    """One table as a float array, as a CSR or CSC matrix without duplicates, or as a dask array."""
+    if is_dask(value):
+        return check_dask(value, label, min_rows)
     array = check_array(
         value,
         accept_sparse=("csr", "csc"),
@@ -106,6 +109,20 @@ def check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Any:
     if sparse.issparse(array) and not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
+    return array
+
+
+def check_dask(value: Any, label: str, min_rows: int) -> Any:
+    """A dask array of numbers with two dimensions and known chunks; nothing but missing chunk sizes is computed."""
+    array = value.to_dask_array(lengths=True) if hasattr(value, "to_dask_array") else value
+    if array.ndim != 2:
+        raise ValueError(f"{label} must be two-dimensional; got a dask array of shape {array.shape}")
+    if array.dtype.kind not in "fiub":
+        raise ValueError(f"{label} must hold numbers; got a dask array of dtype {array.dtype}")
+    if np.isnan(array.shape).any():
+        array = array.copy().compute_chunk_sizes()
+    if array.shape[0] < min_rows or array.shape[1] < 1:
+        raise ValueError(f"{label} has shape {array.shape}; a minimum of {min_rows} rows and 1 feature is required")
     return array
 
 
@@ -181,8 +198,12 @@ def _some(names: Sequence[Any], limit: int = 5) -> str:
 
 def raise_not_finite(array: Any, label: str) -> None:
     """Raise the error that says how many values are NaN or infinite, and where the first one is."""
-    n_nan, n_inf, first = _count_sparse(array) if sparse.issparse(array) else _count_dense(array)
-    raise_counts(n_nan, n_inf, first, label)
+    raise_counts(*count_not_finite(array), label)
+
+
+def count_not_finite(array: Any) -> tuple[int, int, tuple[int, int] | None]:
+    """How many values are NaN, how many infinite, and the row and column of the first of either."""
+    return _count_sparse(array) if sparse.issparse(array) else _count_dense(array)
 
 
 def raise_counts(n_nan: int, n_inf: int, first: tuple[int, int] | None, label: str) -> None:

@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
+from .._containers import float_dtype, is_array_api, is_dask
 from .._types import Array
 from .._validation import (
     Datasets,
@@ -22,6 +23,7 @@ from .._validation import (
     label_of,
     raise_not_finite,
 )
+from ..operators.array_api import like, project_in_namespace, to_numpy
 from ..operators.base import Pencil
 from ..operators.build import REPRESENTATIONS, build
 from ..operators.chunks import project
@@ -62,6 +64,8 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ----------
         X : array or table of shape (n, p)
             Rows of any dataset; they are centred and scaled as the target was. Columns of a table are matched by name.
+            Sparse rows stay sparse. A dask array gives a dask array: nothing is computed, and values that are not finite
+            are not looked for.
 
         Returns
         -------
@@ -69,6 +73,9 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         check_is_fitted(self)
         X = align_columns(X, getattr(self, "feature_names_in_", None), "X")
+        weights = (self._fitted("components_") * inverse(self._fitted("scale_"))).T * self._score_scale()
+        if is_dask(X):
+            return self._transform_lazily(X, weights)
         X = validate_data(
             self,
             X,
@@ -78,11 +85,21 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             ensure_all_finite=False,
             ensure_min_samples=1,
         )
-        weights = (self.components_ * inverse(self.scale_)).T * self._score_scale()
-        scores = project(X, self.mean_, weights).astype(X.dtype, copy=False)
+        mean = self._fitted("mean_")
+        if is_array_api(X):
+            return project_in_namespace(X, mean, weights)
+        scores = project(X, mean, weights).astype(X.dtype, copy=False)
         if not np.isfinite(scores).all():
             raise_not_finite(X, "X")
         return scores
+
+    def _transform_lazily(self, X: Any, weights: Array) -> Any:
+        from ..operators.distributed import project_lazily
+
+        array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
+        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+            raise ValueError(f"X has shape {array.shape}, but the model was fitted on {self.n_features_in_} features")
+        return project_lazily(array, self._fitted("mean_"), weights, float_dtype(array.dtype))
 
     def inverse_transform(self, Z: Any) -> Array:
         """Rows in feature space, in the units of the target, that have the given scores.
@@ -100,10 +117,11 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         if Z.shape[1] != len(self.components_):
             raise ValueError(f"Z has {Z.shape[1]} columns, but there are {len(self.components_)} components")
         # Components need not be orthogonal (cPCA++): take the row of smallest size that has the scores.
-        components = self.components_.astype(float)
+        components = self._fitted("components_").astype(float)
         inverse_components = np.linalg.solve(components @ components.T, components)
-        rows = (Z / self._score_scale()) @ inverse_components * self.scale_ + self.mean_
-        return rows.astype(Z.dtype, copy=False)
+        scores = to_numpy(Z) / self._score_scale()
+        rows = scores @ inverse_components * self._fitted("scale_") + self._fitted("mean_")
+        return like(rows, Z, Z.dtype) if is_array_api(Z) else rows.astype(Z.dtype, copy=False)
 
     def _check_parameters(self) -> None:
         """Check the parameters that all estimators have; subclasses add theirs."""
@@ -128,8 +146,12 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """Factor on each score: 1, or one over the target's deviation along the component (1 where that is 0)."""
         if not self.whiten:
             return np.ones(len(self.components_))
-        deviation = np.sqrt(self.explained_variance_.astype(float))
+        deviation = np.sqrt(self._fitted("explained_variance_").astype(float))
         return np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
+
+    def _fitted(self, name: str) -> Array:
+        """A fitted array in numpy, whatever namespace it is kept in."""
+        return to_numpy(getattr(self, name))
 
     def _install(self, fitted: dict[str, Any]) -> None:
         """Replace everything fitted before by ``fitted``, in one step that cannot fail halfway."""
@@ -143,8 +165,19 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True
+        tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+def in_namespace(fitted: dict[str, Any], X: Any) -> dict[str, Any]:
+    """Fitted floats in the namespace and on the device of the target, where it is not numpy's."""
+    if not is_array_api(X):
+        return fitted
+    return {
+        name: like(value, X, X.dtype) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
+        for name, value in fitted.items()
+    }
 
 
 def features(data: Datasets) -> dict[str, Any]:

@@ -7,12 +7,13 @@ from typing import Any, Self
 
 import numpy as np
 
+from .._containers import float_dtype
 from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import check_datasets, check_n_components
 from ..operators.base import CovarianceOperator
 from ..operators.representation import Representation
-from .base import ContrastiveTransformer, check_variance, features, warn_constant, warn_table_as_y
+from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_table_as_y
 
 SINGULAR = 1e-10  # smallest over largest eigenvalue at which a background counts as singular
 
@@ -59,16 +60,16 @@ class OneBackground(ContrastiveTransformer):
             held = self._hold(data, k)
             warn_constant(held.n_constant, data.names)
             check_variance(held.pencil)
-            fitted = self._solve(held, k, data.arrays[0].dtype)
+            fitted = self._solve(held, k, float_dtype(data.arrays[0].dtype))
         fitted.update(
             features(data),
-            n_samples_=data.arrays[0].shape[0],
+            n_samples_=int(data.arrays[0].shape[0]),
             background_names_=list(data.names),
             mean_=held.mean,
             scale_=held.scale,
             representation_=held.name,
         )
-        self._install(fitted)
+        self._install(in_namespace(fitted, data.arrays[0]))
         return self
 
     @abstractmethod

@@ -9,11 +9,13 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
+from .._containers import float_dtype
 from .._progress import progress
 from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import (
     Datasets,
+    check_bool,
     check_bound,
     check_choice,
     check_datasets,
@@ -33,7 +35,7 @@ from ..operators.recycled import recycled
 from ..operators.representation import Representation
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
-from .base import ContrastiveTransformer, check_variance, features, warn_constant, warn_table_as_y
+from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_table_as_y
 from .stream import Stream
 from .summary import Summary, summarise
 
@@ -63,17 +65,19 @@ class UCA(ContrastiveTransformer):
         Divide scores by the target's standard deviation along each component.
     solver : {"auto", "subspace", "root", "lbfgs", "coordinate", "bisection"}, default="auto"
         Algorithm for the multipliers; "coordinate" is the paper's. Every one ends with the same certificate.
-    representation : {"auto", "covariance", "reduced", "product_svd"}, default="auto"
-        How the data is held: p x p covariances, a reduced form for more features than rows, or the paper's product of
-        two factors. "auto" takes the cheaper of the first two; the answer is the same.
+    representation : {"auto", "covariance", "reduced", "implicit", "product_svd"}, default="auto"
+        How the data is held: p x p covariances, a reduced form for more features than rows, as it is with products only
+        (sparse data, data that is large both ways), or the paper's product of two factors. "auto" takes the cheapest of
+        the first three; the answer is the same.
     tol : float, default=1e-9
         Certified relative gap at which to stop.
     max_iter : int, default=100
         Iterations of the solver.
     random_state : int, RandomState or None, default=None
         Seed of start vectors in iterative eigen-solvers. None is a fixed seed: fits are reproducible.
-    verbose : bool, default=False
-        Log the bounds of each iteration (logger ``uca``).
+    verbose : bool or callable, default=False
+        True shows the bounds after each pass: as a live line on a terminal (with tqdm), else through the logger ``uca``.
+        A callable gets (pass, upper bound, lower bound, relative gap).
 
     Attributes
     ----------
@@ -161,7 +165,7 @@ class UCA(ContrastiveTransformer):
         tol: float = 1e-9,
         max_iter: int = 100,
         random_state: Any = None,
-        verbose: bool = False,
+        verbose: Any = False,
     ):
         self.n_components = n_components
         self.center = center
@@ -181,16 +185,17 @@ class UCA(ContrastiveTransformer):
 
         Parameters
         ----------
-        X : array or table of shape (n, p)
-            The target.
+        X : array, sparse matrix, table, mapped file or dask array of shape (n, p)
+            The target. Nothing is copied; sparse data stays sparse.
         y : ignored
         backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
-            The backgrounds, with the same features. Columns of tables are matched by name. None is plain PCA.
+            The backgrounds, with the same features, each in its own kind of container. Columns of tables are matched by
+            name. None is plain PCA.
 
         Returns
         -------
         self : UCA
-            If fitting fails, the estimator stays as it was.
+            If fitting fails or is interrupted, the estimator stays as it was.
         """
         self._check_parameters()
         warn_table_as_y(self, y)
@@ -198,9 +203,9 @@ class UCA(ContrastiveTransformer):
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
             representation = self._hold(data, k)
-            fitted = self._solve(representation, data.names, k, data.arrays[0].dtype)
-        fitted.update(features(data), n_samples_=data.arrays[0].shape[0])
-        self._install(fitted)
+            fitted = self._solve(representation, data.names, k, float_dtype(data.arrays[0].dtype))
+        fitted.update(features(data), n_samples_=int(data.arrays[0].shape[0]))
+        self._install(in_namespace(fitted, data.arrays[0]))
         return self
 
     def fit_covariance(self, A: Any, *, backgrounds: Any = None) -> Self:
@@ -233,13 +238,14 @@ class UCA(ContrastiveTransformer):
         """Add rows to the target, to backgrounds, or to both; the problem is solved when a result is first asked for.
 
         Chunks may come in any order and any number; backgrounds are told apart by name, or by position in a list. Holds
-        one p x p matrix a dataset. After :meth:`fit`, a new stream begins.
+        one p x p matrix a dataset; where those do not fit in memory, a MemoryError says so before any work is done. After
+        :meth:`fit`, a new stream begins.
 
         Parameters
         ----------
-        X : array or table of shape (n, p), optional
+        X : array, sparse matrix or table of shape (n, p), or Moments; optional
         y : ignored
-        backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
+        backgrounds : the same, a list or tuple of them, or a dict of name -> rows, optional
 
         Returns
         -------
@@ -267,6 +273,8 @@ class UCA(ContrastiveTransformer):
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         check_tolerance(self.tol)
         check_positive_int("max_iter", self.max_iter)
+        if not callable(self.verbose):
+            check_bool("verbose", self.verbose)
 
     def _solve(self, data: Representation, names: tuple[str, ...], k: int, dtype: np.dtype) -> dict[str, Any]:
         """Everything that is fitted but the names and numbers of features and rows."""

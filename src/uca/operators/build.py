@@ -7,6 +7,7 @@ from typing import Any
 
 from scipy import sparse
 
+from .._containers import is_array_api, is_dask
 from .covariance import from_rows
 from .implicit import from_products
 from .memory import matrices_fit
@@ -24,15 +25,22 @@ BLOCK = 4  # vectors a pass
 MEMORY_BOUND = 8.0  # in a dense product with a few vectors
 SPARSE = 25.0  # in a sparse product with a few vectors
 EIGEN = 4.0  # in a direct eigen-solve
+DISTANT = 5.0  # a pass over chunks that dask reads, as a multiple of one over memory
+GUESSED_DENSITY = 0.05  # of sparse chunks that have not been read
 
 
 def choose_representation(
-    n_rows: Sequence[int], n_features: int, n_stored: int | None = None, *, fits: bool = True
+    n_rows: Sequence[int],
+    n_features: int,
+    n_stored: float | None = None,
+    *,
+    fits: bool = True,
+    pass_cost: float = 1.0,
 ) -> str:
     """The cheapest representation for datasets of ``n_rows`` rows (target first) and ``n_features`` features.
 
     ``n_stored`` is the number of stored values where data is sparse; ``fits`` tells whether a p x p matrix for each dataset
-    fits in memory. Counted in multiplications of a large dense product:
+    fits in memory; ``pass_cost`` is more than 1 where reading the data is slower than memory. Counted in multiplications of a large dense product:
 
     * covariances: ``N p^2`` for the products, then eigen-solves of order p;
     * the reduced form: ``N^2 p`` for the Gram pass, ``N^3/3`` for its factor, ``n_j N^2`` for each small covariance, then
@@ -46,7 +54,11 @@ def choose_representation(
     costs = {
         "covariance": total * p**2 + _eigen_cost(p, m),
         "reduced": total**2 * p + total**3 * (1 / 3 + 1) + _eigen_cost(total, m),
-        "implicit": 2.0 * PASSES * BLOCK * (SPARSE * n_stored if n_stored is not None else MEMORY_BOUND * total * p),
+        "implicit": 2.0
+        * PASSES
+        * BLOCK
+        * pass_cost
+        * (SPARSE * n_stored if n_stored is not None else MEMORY_BOUND * total * p),
     }
     if not fits:
         del costs["covariance"]
@@ -74,6 +86,14 @@ def build(
     name = representation
     if name == "auto":
         name = _choose(arrays)
+    if any(is_dask(array) for array in arrays):
+        from .distributed import from_dask
+
+        return from_dask(arrays, labels, representation=name, center=center, scale=scale, n_empty=n_empty)
+    if any(is_array_api(array) for array in arrays):
+        from .array_api import from_array_api
+
+        return from_array_api(arrays, labels, representation=name, center=center, scale=scale, n_empty=n_empty)
     if name == "reduced":
         return from_gram(arrays, labels, center=center, scale=scale, n_empty=n_empty)
     if name == "implicit":
@@ -85,6 +105,22 @@ def build(
 
 def _choose(arrays: Sequence[Any]) -> str:
     n_rows, p = [array.shape[0] for array in arrays], arrays[0].shape[1]
-    some_sparse = any(sparse.issparse(array) for array in arrays)
-    stored = sum(array.nnz if sparse.issparse(array) else array.size for array in arrays) if some_sparse else None
-    return choose_representation(n_rows, p, stored, fits=matrices_fit(p, len(arrays)))
+    if any(is_array_api(array) for array in arrays):
+        return choose_representation(n_rows, p) if min(sum(n_rows), p) <= DIRECT_MAX else "covariance"
+    stored = [_stored(array) for array in arrays]
+    return choose_representation(
+        n_rows,
+        p,
+        None
+        if stored == [None] * len(arrays)
+        else sum(n * p if s is None else s for n, s in zip(n_rows, stored, strict=True)),
+        fits=matrices_fit(p, len(arrays)),
+        pass_cost=DISTANT if any(is_dask(array) for array in arrays) else 1.0,
+    )
+
+
+def _stored(array: Any) -> float | None:
+    """Number of stored values of a sparse dataset; None for a dense one."""
+    if is_dask(array):
+        return GUESSED_DENSITY * array.size if sparse.issparse(array._meta) else None
+    return array.nnz if sparse.issparse(array) else None

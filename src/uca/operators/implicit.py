@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from .._containers import float_dtype
 from .._threads import in_lanes
 from .._types import Array
 from .._validation import raise_not_finite
@@ -29,7 +31,7 @@ SPARSE_BYTES = 8 * BLOCK_BYTES  # of the stored values of a sparse block
 class ImplicitCovariance(CovarianceOperator):
     """Covariance of standardised rows that are never formed."""
 
-    rows: Rows
+    rows: Any  # Rows, or what has its methods
     mean: Array  # relative to the rows' origin
     factor: Array  # one over the deviations
     variances: Array  # of the standardised columns: 1, or what scaling left
@@ -159,19 +161,20 @@ def from_products(arrays: Sequence[Chunk], labels: Sequence[str], *, center: boo
         if not (np.isfinite(found.mean).all() and np.isfinite(found.squares).all()):
             raise_not_finite(array, label)
         moments.append(found)
-    dtypes = [array.dtype for array in arrays]
+    dtypes = [float_dtype(array.dtype) for array in arrays]
     return standardise(rows, moments, dtypes, center=center, scale=scale)
 
 
 def standardise(
-    rows: Sequence[Rows],
+    rows: Sequence[Any],
     moments: Sequence[ColumnMoments],
     dtypes: Sequence[np.dtype],
     *,
     center: bool,
     scale: bool | str,
+    pencil: type[Pencil] = Pencil,
 ) -> Representation:
-    """The representation of rows whose moments are known."""
+    """The representation of rows whose moments are known; ``pencil`` holds its operators."""
     p = len(moments[0].mean)
     squares = [m.squares + (0.0 if center else m.n * m.mean**2) for m in moments]
     spread = [
@@ -185,6 +188,6 @@ def standardise(
         part.origin = m.far_origin() if center else None
         mean = np.zeros(p) if not center else m.mean if part.origin is None else m.mean - part.origin
         operators.append(ImplicitCovariance(part, mean, factor, squares_ / divisor(m.n) * factor**2))
-    pencil = Pencil(operators[0], tuple(operators[1:]), p)
+    held = pencil(operators[0], tuple(operators[1:]), p)
     mean = moments[0].mean if center else np.zeros(p)
-    return Representation("implicit", pencil, as_rows, mean, used[0] if scale else np.ones(p), n_constant)
+    return Representation("implicit", held, as_rows, mean, used[0] if scale else np.ones(p), n_constant)

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._containers import float_dtype
 from .._threads import in_lanes
 from .._types import Array
 from .._validation import check_rows, raise_not_finite
@@ -60,7 +61,7 @@ def center_block(block: Any, out: Array) -> tuple[Array, Array]:
 def deviations(sums_of_squares: Array, mean: Array, n: int, dtype: np.dtype) -> Array:
     """Standard deviations; exactly 0 for columns that are constant up to rounding."""
     deviation = np.sqrt(np.maximum(sums_of_squares, 0.0) / divisor(n))
-    rounding = 4.0 * np.finfo(dtype if dtype.kind == "f" else float).eps * np.abs(mean)
+    rounding = 4.0 * np.finfo(dtype).eps * np.abs(mean)
     return np.where(deviation <= rounding, 0.0, deviation)
 
 
@@ -123,6 +124,14 @@ class Moments:
     @classmethod
     def of_checked(cls, X: Any, label: str) -> Moments:
         """The same for an array or CSR matrix that was checked before."""
+        total = cls.gather(X, parallel=stored_bytes(X) >= PARALLEL_BYTES)
+        if not (np.isfinite(total.mean).all() and np.isfinite(total.scatter.diagonal()).all()):
+            raise_not_finite(X, label)
+        return total
+
+    @classmethod
+    def gather(cls, X: Any, *, parallel: bool) -> Moments:
+        """The same where NaN and infinity may show in the result."""
         n, p = X.shape
         # Each block costs a few passes over the p x p scatter: long blocks make up for them where p is large.
         rows = int(np.clip(BLOCK_BYTES // (8 * p), max(256, p // 4), 1 << 16))
@@ -135,12 +144,10 @@ class Moments:
             return moments
 
         with np.errstate(invalid="ignore", over="ignore"):
-            total, *others = in_lanes(work, starts, parallel=stored_bytes(X) >= PARALLEL_BYTES)
+            total, *others = in_lanes(work, starts, parallel=parallel)
             for other in others:
                 total.merge(other)
-        if not (np.isfinite(total.mean).all() and np.isfinite(total.scatter.diagonal()).all()):
-            raise_not_finite(X, label)
-        total.dtype = np.dtype(np.float32 if X.dtype == np.float32 else np.float64)
+        total.dtype = float_dtype(X.dtype)
         return total
 
     def add(self, X: Any) -> Moments:

@@ -11,10 +11,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._containers import float_dtype
 from .._types import Array
 from .._validation import raise_not_finite
 from .base import CovarianceOperator, Eigenpairs, Pencil
@@ -117,7 +119,7 @@ class ProductPencil(Pencil):
         return self._weigh(np.concatenate([[target_weight], np.asarray(background_weights, dtype=float)]))
 
 
-def from_product(arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
+def from_product(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
     """Standardise, stack and decompose the target (first) and the backgrounds."""
     stops = np.cumsum([array.shape[0] for array in arrays]).tolist()
     blocks = [slice(stop - array.shape[0], stop) for stop, array in zip(stops, arrays, strict=True)]
@@ -137,7 +139,9 @@ def from_product(arrays: Sequence[Array], labels: Sequence[str], *, center: bool
         if not np.isfinite(sums).all():
             raise_not_finite(array, label)
         means.append(mean)
-        spread.append(spread[0] if spread and scale == "target" else deviations(sums, mean, len(part), array.dtype))
+        spread.append(
+            spread[0] if spread and scale == "target" else deviations(sums, mean, len(part), float_dtype(array.dtype))
+        )
         if scale:
             part *= inverse(spread[-1])
         part /= np.sqrt(divisor(len(part)))

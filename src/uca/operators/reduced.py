@@ -13,11 +13,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack, solve_triangular
 
+from .._containers import float_dtype
 from .._threads import in_lanes, one_blas_thread
 from .._types import Array
 from .._validation import raise_not_finite
@@ -30,19 +32,23 @@ EMPTY = 1e-12  # weight on a direction without variance that is rounding
 
 
 def from_gram(
-    arrays: Sequence[Array], labels: Sequence[str], *, center: bool, scale: bool | str, n_empty: int
+    arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str, n_empty: int
 ) -> Representation:
     """Reduced form of the target (first) and the backgrounds, with up to ``n_empty`` coordinates without variance."""
-    blocks = ColumnBlocks([a.tocsc() if sparse.issparse(a) else a for a in arrays], center=center, scale=scale)
-    gram = blocks.gram()
-    for array, label, rows, deviation in zip(arrays, labels, blocks.rows, blocks.deviations, strict=True):
+    return from_columns(ColumnBlocks(arrays, labels, center=center, scale=scale), n_empty=n_empty)
+
+
+def from_columns(blocks: Any, *, n_empty: int) -> Representation:
+    """The same for :class:`ColumnBlocks`, or anything that makes its passes."""
+    scale, gram = blocks.scale, blocks.gram()
+    for i, (rows, deviation) in enumerate(zip(blocks.rows, blocks.deviations, strict=True)):
         if not (np.isfinite(gram[rows, rows].diagonal()).all() and np.isfinite(deviation).all()):
-            raise_not_finite(array, label)
+            blocks.raise_not_finite(i)
     weights, traces = _balance(gram, blocks.rows)
     gram *= weights
     gram *= weights[:, np.newaxis]
     factor, pivots, rank = _pivoted_cholesky(gram, blocks.dtype)
-    n_features = arrays[0].shape[1]
+    n_features = blocks.n_features
     n_empty = min(n_empty, n_features - rank)
     coordinates = np.zeros((len(factor), rank + n_empty))
     coordinates[pivots, :rank] = factor[:, :rank]
@@ -79,7 +85,7 @@ def _pivoted_cholesky(gram: Array, dtype: np.dtype) -> tuple[Array, Array, int]:
 class Lift:
     """From the working space back to features."""
 
-    blocks: ColumnBlocks
+    blocks: Any  # ColumnBlocks, or what makes its passes
     triangle: Array
     pivots: Array
     weights: Array
@@ -118,8 +124,17 @@ class ColumnBlocks:
     The first pass, :meth:`gram`, also finds the means and deviations of every dataset.
     """
 
-    def __init__(self, arrays: Sequence[Array], *, center: bool, scale: bool | str):
-        self.arrays, self.center, self.scale = arrays, center, scale
+    def __init__(
+        self,
+        arrays: Sequence[Any],
+        labels: Sequence[str],
+        *,
+        center: bool,
+        scale: bool | str,
+        parallel: bool = True,
+    ):
+        self.arrays = [array.tocsc() if sparse.issparse(array) else array for array in arrays]
+        self.labels, self.center, self.scale = labels, center, scale
         self.n_features = arrays[0].shape[1]
         self.dtype = np.dtype(float)  # of the blocks: float32 input stays as it is and is widened a block at a time
         stops = np.cumsum([array.shape[0] for array in arrays]).tolist()
@@ -130,7 +145,11 @@ class ColumnBlocks:
         width = max(64, BLOCK_BYTES // (self.n_rows * self.dtype.itemsize))
         self._columns = [slice(s, min(s + width, self.n_features)) for s in range(0, self.n_features, width)]
         self._width = min(width, self.n_features)
-        self._parallel = self.n_rows * self.n_features * self.dtype.itemsize >= PARALLEL_BYTES
+        self._parallel = parallel and self.n_rows * self.n_features * self.dtype.itemsize >= PARALLEL_BYTES
+
+    def raise_not_finite(self, i: int) -> None:
+        """Raise the error that names what is not finite in dataset ``i``."""
+        raise_not_finite(self.arrays[i], self.labels[i])
 
     def gram(self) -> Array:
         """``Z Z'`` in float64; means that rounding left in Z are taken out of it."""
@@ -220,7 +239,7 @@ class ColumnBlocks:
             found = self.deviations[0][columns]
         else:
             sums = np.einsum("ij,ij->j", part, part).astype(float) - len(part) * np.square(left)
-            found = deviations(sums, self.means[i][columns], len(part), self.arrays[i].dtype)
+            found = deviations(sums, self.means[i][columns], len(part), float_dtype(self.arrays[i].dtype))
         self.deviations[i][columns] = found
         return found
 

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
+from .._progress import Callback
 from .._validation import (
     check_bound,
     check_choice,
@@ -21,7 +22,6 @@ from ..dual import DualResult, mean_bounds
 from ..operators.base import CovarianceOperator, Pencil
 from ..operators.dense import DenseCovariance, DensePencil
 from ..operators.linear import LinearOperatorCovariance
-from .found import Callback
 from .solve import SOLVERS, solve
 
 

@@ -6,9 +6,10 @@ from collections.abc import Callable
 
 import numpy as np
 
+from .._progress import Callback
 from ..dual import Dual, DualPoint
 from .coordinate import descend
-from .found import Callback, Found
+from .found import Found
 
 WIDTH = 1e-14  # of the bracket, relative
 LARGEST = 1e12  # price, in units of g(0), beyond which no minimum is looked for

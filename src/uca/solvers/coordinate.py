@@ -11,9 +11,10 @@ from collections.abc import Callable
 import numpy as np
 from scipy.optimize import minimize
 
+from .._progress import Callback
 from .._types import Array
 from ..dual import Dual, DualPoint
-from .found import Callback, Found, found_among, relative_gap
+from .found import Found, found_among, relative_gap
 
 #: Minimise g over one price, the others fixed: (evaluate, current price, unit) -> None; every evaluation is recorded.
 Line = Callable[[Callable[[float], DualPoint], int, float, float], None]

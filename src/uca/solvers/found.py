@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,9 +10,6 @@ import numpy as np
 from .._types import Array
 from ..dual import Dual, DualPoint
 from .bundle import Bundle
-
-#: Called once an iteration with (iteration, upper bound, lower bound, relative gap).
-Callback = Callable[[int, float, float, float], None]
 
 
 @dataclass(frozen=True)

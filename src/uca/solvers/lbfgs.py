@@ -9,9 +9,10 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import minimize
 
+from .._progress import Callback
 from .._types import Array
 from ..dual import Dual
-from .found import Callback, Found, found_among, relative_gap
+from .found import Found, found_among, relative_gap
 
 
 def solve_lbfgs(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:

@@ -10,8 +10,9 @@ from __future__ import annotations
 import numpy as np
 from scipy.optimize import brentq
 
+from .._progress import Callback
 from ..dual import Dual, DualPoint
-from .found import Callback, Found, found_among, relative_gap
+from .found import Found, found_among, relative_gap
 
 BRACKET_START = 0.3  # in units of g(0)
 BRACKET_GROWTH = 10.0

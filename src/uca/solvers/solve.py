@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .._progress import Callback
 from .._types import Array
 from ..dual import Dual, DualResult
 from ..operators.base import Pencil
 from .bisection import solve_bisection
 from .conclude import conclude
 from .coordinate import solve_coordinate
-from .found import Callback
 from .infeasible import explain_infeasible
 from .lbfgs import solve_lbfgs
 from .root import solve_root

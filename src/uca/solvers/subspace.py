@@ -12,11 +12,12 @@ from __future__ import annotations
 
 import numpy as np
 
+from .._progress import Callback
 from .._types import Array
 from ..dual import Dual, DualPoint
 from ..operators.span import orthonormal
 from .bundle import Bundle
-from .found import Callback, Found, relative_gap
+from .found import Found, relative_gap
 from .projected import Projected, contrast
 
 BUNDLE_MAX = 30  # directions kept; an eigenproblem of this order costs 0.1 ms

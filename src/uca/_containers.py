@@ -1,0 +1,25 @@
+"""Which kind of container a table came in. Optional packages are never imported here, only recognised."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import sklearn
+
+
+def is_dask(value: Any) -> bool:
+    """Whether a value is a dask array or dask dataframe."""
+    return type(value).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(value, "dask")
+
+
+def is_array_api(value: Any) -> bool:
+    """Whether a value is an array of another namespace, and scikit-learn's array-API dispatch is on."""
+    if isinstance(value, np.ndarray) or not sklearn.get_config()["array_api_dispatch"]:
+        return False
+    return hasattr(value, "__array_namespace__") or type(value).__module__.split(".")[0] == "torch"
+
+
+def float_dtype(dtype: Any) -> np.dtype:
+    """The numpy type of results for input of a type of any namespace: float32 stays, everything else is float64."""
+    return np.dtype(np.float32 if str(dtype).endswith("float32") else np.float64)
