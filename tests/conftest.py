@@ -5,6 +5,8 @@ import json
 import os
 from pathlib import Path
 
+os.environ.setdefault("SCIPY_ARRAY_API", "1")  # read when scipy is first imported; array-API tests need it
+
 import numpy as np
 import pytest
 

@@ -20,6 +20,16 @@ def is_array_api(value: Any) -> bool:
     return hasattr(value, "__array_namespace__") or type(value).__module__.split(".")[0] == "torch"
 
 
+def float_dtypes(value: Any) -> list[Any]:
+    """The types that are taken as they are, in the namespace of a value; everything else becomes the first."""
+    if not is_array_api(value):
+        return [np.float64, np.float32]
+    from sklearn.utils._array_api import get_namespace
+
+    xp = get_namespace(value)[0]
+    return [xp.float64, xp.float32]
+
+
 def float_dtype(dtype: Any) -> np.dtype:
     """The numpy type of results for input of a type of any namespace: float32 stays, everything else is float64."""
     return np.dtype(np.float32 if str(dtype).endswith("float32") else np.float64)

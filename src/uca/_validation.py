@@ -1,8 +1,9 @@
 """Target and backgrounds, checked, named and with the same features.
 
-Promises: what leaves this module is two-dimensional, float32 or float64 (a numpy array, or a CSR or CSC matrix; a mapped
-file keeps its type), has at least two rows, one number of features and one order of features; backgrounds have names. Nothing is copied that need not be. Values are *not* scanned for NaN
-here: the pass that computes means sees every value anyway, and calls :func:`raise_not_finite` (which says where).
+Promises: what leaves this module is two-dimensional, float32 or float64 (a numpy array, a CSR or CSC matrix, an array of
+another namespace; a mapped file and a dask array keep their type), has at least two rows, one number of features and one
+order of features; backgrounds have names. Nothing is copied that need not be. Values are *not* scanned for NaN here: the
+pass that computes means sees every value anyway, and calls :func:`raise_not_finite` (which says where).
 """
 
 from __future__ import annotations
@@ -16,7 +17,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.utils import check_array, check_random_state
 
-from ._containers import is_dask
+from ._containers import float_dtypes, is_dask
 from ._types import Array
 
 
@@ -100,7 +101,7 @@ def check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Any:
         value,
         accept_sparse=("csr", "csc"),
         # A mapped file of integers is widened a block at a time; here it would become a copy.
-        dtype="numeric" if isinstance(value, np.memmap) else [np.float64, np.float32],
+        dtype="numeric" if isinstance(value, np.memmap) else float_dtypes(value),
         ensure_all_finite=False,
         ensure_min_samples=min_rows,
         estimator=estimator,

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, Transfo
 from sklearn.utils import Tags, check_array
 from sklearn.utils.validation import check_is_fitted, validate_data
 
-from .._containers import float_dtype, is_array_api, is_dask
+from .._containers import float_dtype, float_dtypes, is_array_api, is_dask
 from .._types import Array
 from .._validation import (
     Datasets,
@@ -23,7 +23,7 @@ from .._validation import (
     label_of,
     raise_not_finite,
 )
-from ..operators.array_api import like, project_in_namespace, to_numpy
+from ..operators.array_api import check_namespace, like, project_in_namespace, to_numpy
 from ..operators.base import Pencil
 from ..operators.build import REPRESENTATIONS, build
 from ..operators.chunks import project
@@ -72,6 +72,7 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         scores : array of shape (n, k)
         """
         check_is_fitted(self)
+        check_namespace(X, self.components_, f"{type(self).__name__}.transform")
         X = align_columns(X, getattr(self, "feature_names_in_", None), "X")
         weights = (self._fitted("components_") * inverse(self._fitted("scale_"))).T * self._score_scale()
         if is_dask(X):
@@ -81,7 +82,7 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             X,
             reset=False,
             accept_sparse=("csr", "csc"),
-            dtype=[np.float64, np.float32],
+            dtype=float_dtypes(X),
             ensure_all_finite=False,
             ensure_min_samples=1,
         )
@@ -113,9 +114,9 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         X : array of shape (n, p)
         """
         check_is_fitted(self)
-        Z = check_array(Z, dtype=[np.float64, np.float32], estimator=self, input_name="Z")
-        if Z.shape[1] != len(self.components_):
-            raise ValueError(f"Z has {Z.shape[1]} columns, but there are {len(self.components_)} components")
+        Z = check_array(Z, dtype=float_dtypes(Z), estimator=self, input_name="Z")
+        if Z.shape[1] != self._n_features_out:
+            raise ValueError(f"Z has {Z.shape[1]} columns, but there are {self._n_features_out} components")
         # Components need not be orthogonal (cPCA++): take the row of smallest size that has the scores.
         components = self._fitted("components_").astype(float)
         inverse_components = np.linalg.solve(components @ components.T, components)
@@ -145,7 +146,7 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     def _score_scale(self) -> Array:
         """Factor on each score: 1, or one over the target's deviation along the component (1 where that is 0)."""
         if not self.whiten:
-            return np.ones(len(self.components_))
+            return np.ones(self._n_features_out)
         deviation = np.sqrt(self._fitted("explained_variance_").astype(float))
         return np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
 
@@ -160,7 +161,7 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
 
     @property
     def _n_features_out(self) -> int:
-        return len(self.components_)
+        return int(self.components_.shape[0])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -175,7 +176,7 @@ def in_namespace(fitted: dict[str, Any], X: Any) -> dict[str, Any]:
     if not is_array_api(X):
         return fitted
     return {
-        name: like(value, X, X.dtype) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
+        name: like(value, X) if isinstance(value, np.ndarray) and value.dtype.kind == "f" else value
         for name, value in fitted.items()
     }
 

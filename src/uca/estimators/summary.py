@@ -67,7 +67,7 @@ def _components(model: Any) -> list[list[str]]:
             f"{100 * model.explained_variance_ratio_[i]:.1f}",
             *(f"{v:.5g}{mark}" for v, mark in zip(model.background_variance_[i], marks[i], strict=True)),
         ]
-        for i in range(len(model.components_))
+        for i in range(model.components_.shape[0])
     ]
 
 

@@ -11,7 +11,9 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
+import sklearn
 
+from .._containers import is_array_api
 from .._types import Array
 from .covariance import from_moments
 from .memory import check_matrices_fit
@@ -33,17 +35,37 @@ def to_numpy(array: Any) -> Array:
     """An array of any namespace and device, in numpy."""
     if isinstance(array, np.ndarray):
         return array
-    if hasattr(array, "detach"):  # PyTorch: off the graph and off the device
-        array = array.detach().cpu()
-    return np.asarray(array)
+    if hasattr(array, "detach"):  # PyTorch: off the graph
+        array = array.detach()
+    from sklearn.utils._array_api import _convert_to_numpy
+
+    with sklearn.config_context(array_api_dispatch=True):
+        return np.asarray(_convert_to_numpy(array, namespace(array)))
 
 
 def like(array: Array, reference: Any, dtype: Any = None) -> Any:
-    """A numpy array in the namespace and on the device of ``reference``."""
+    """A numpy array in the namespace and on the device of ``reference``, of the same type where the device has it."""
     from sklearn.utils._array_api import device
 
-    xp = namespace(reference)
-    return xp.asarray(np.ascontiguousarray(array), dtype=dtype, device=device(reference))
+    xp, values = namespace(reference), np.ascontiguousarray(array)
+    try:
+        return xp.asarray(values, dtype=dtype, device=device(reference))
+    except TypeError:  # Apple's MPS has no float64
+        return xp.asarray(values.astype(np.float32), dtype=dtype, device=device(reference))
+
+
+def check_namespace(X: Any, fitted: Any, method: str) -> None:
+    """Refuse rows of another namespace or device than that of the fit, while array-API dispatch is on."""
+    if isinstance(fitted, np.ndarray) and not is_array_api(X):
+        return
+    if not sklearn.get_config()["array_api_dispatch"]:
+        return
+    from sklearn.utils._array_api import device
+
+    if not is_array_api(X) or namespace(X) is not namespace(fitted) or device(X) != device(fitted):
+        raise ValueError(
+            f"Inputs passed to {method}() must use the same namespace and the same device as those passed to fit()."
+        )
 
 
 def numpy_dtype(array: Any) -> np.dtype:
@@ -60,6 +82,8 @@ def from_array_api(
             f"representation={representation!r} takes numpy arrays; for arrays of another namespace choose 'covariance' or "
             "'reduced', or pass them as numpy"
         )
+    reference = next(array for array in arrays if not isinstance(array, np.ndarray))
+    arrays = [like(array, reference) if isinstance(array, np.ndarray) else array for array in arrays]
     if representation == "reduced":
         return from_columns(DeviceColumns(arrays, labels, center=center, scale=scale), n_empty=n_empty)
     check_matrices_fit(arrays[0].shape[1], len(arrays), "representation='covariance'")
@@ -71,18 +95,17 @@ def _moments(X: Any, label: str) -> Moments:
     """Two passes: means, then the scatter about them, corrected for what rounding left in the means."""
     xp, (n, p) = namespace(X), X.shape
     size = max(1, BLOCK_BYTES // (8 * p))
-    blocks = [X[start : start + size, :] for start in range(0, n, size)]
+    blocks = [X[start : min(start + size, n), :] for start in range(0, n, size)]
     mean = sum(xp.sum(_wide(block), axis=0) for block in blocks) / n
-    scatter, left = 0.0, 0.0
+    scatter, left = np.zeros((p, p)), np.zeros(p)
     for block in blocks:
         centred = _wide(block) - mean
-        left = left + xp.sum(centred, axis=0)
-        scatter = scatter + centred.T @ centred
-    mean, scatter, left = to_numpy(mean), to_numpy(scatter), to_numpy(left)
-    if not (np.isfinite(mean).all() and np.isfinite(scatter.diagonal()).all()):
+        left += to_numpy(xp.sum(centred, axis=0))
+        scatter += to_numpy(centred.T @ centred)
+    center = to_numpy(mean).astype(float)
+    if not (np.isfinite(center).all() and np.isfinite(scatter.diagonal()).all()):
         _raise_not_finite(X, label)
-    scatter = scatter.astype(float) - np.multiply.outer(left, left) / n
-    return Moments(n, (mean + left / n).astype(float), scatter, numpy_dtype(X))
+    return Moments(n, center + left / n, scatter - np.multiply.outer(left, left) / n, numpy_dtype(X))
 
 
 def _wide(block: Any) -> Any:

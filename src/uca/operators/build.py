@@ -40,7 +40,8 @@ def choose_representation(
     """The cheapest representation for datasets of ``n_rows`` rows (target first) and ``n_features`` features.
 
     ``n_stored`` is the number of stored values where data is sparse; ``fits`` tells whether a p x p matrix for each dataset
-    fits in memory; ``pass_cost`` is more than 1 where reading the data is slower than memory. Counted in multiplications of a large dense product:
+    fits in memory; ``pass_cost`` is more than 1 where reading the data is slower than memory. Counted in multiplications
+    of a large dense product:
 
     * covariances: ``N p^2`` for the products, then eigen-solves of order p;
     * the reduced form: ``N^2 p`` for the Gram pass, ``N^3/3`` for its factor, ``n_j N^2`` for each small covariance, then

@@ -12,6 +12,7 @@ import sys
 import time
 from collections.abc import Callable, Sequence
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -115,7 +116,7 @@ class DaskColumns:
         n_rows = [array.shape[0] for array in arrays]
         widest = max(1, int(COLUMN_BYTES // (8 * sum(n_rows))))
         edges = np.unique([0, *np.cumsum(arrays[0].chunks[1]), *range(0, self.n_features, widest)])
-        self._columns = [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+        self._columns = [slice(int(a), int(b)) for a, b in pairwise(edges)]
         chunks = {0: -1, 1: tuple(np.diff(edges).tolist())}
         grids = [_grid(array.rechunk(chunks)) for array in arrays]
         self._parts = [[grid[0][c] for grid in grids] for c in range(len(self._columns))]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import reduce
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -143,7 +144,7 @@ def _equal_shares(indptr: Array, itemsize: int) -> list[slice]:
     n_blocks = max(1, int(indptr[-1]) * itemsize // SPARSE_BYTES)
     cuts = np.searchsorted(indptr, np.linspace(0, indptr[-1], n_blocks + 1)[1:-1])
     edges = np.unique(np.concatenate([[0], cuts, [len(indptr) - 1]]))
-    return [slice(int(a), int(b)) for a, b in zip(edges[:-1], edges[1:], strict=True)]
+    return [slice(int(a), int(b)) for a, b in pairwise(edges)]
 
 
 def _view(X: Chunk, which: slice, shape: tuple[int, int]) -> Chunk:
