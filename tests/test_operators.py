@@ -27,6 +27,24 @@ SHAPES = [
 ]
 
 
+SPARSE_SHAPES = [
+    # rows, features, stored values, do p x p matrices fit, choice
+    ((100_000, 50_000, 50_000), 20_000, 80_000_000, True, "implicit"),
+    ((100_000, 50_000, 50_000), 20_000, 80_000_000, False, "implicit"),
+    ((50, 60), 20_000, 20_000, True, "reduced"),
+    ((10_000, 10_000), 100, 200_000, True, "covariance"),
+    ((10_000, 10_000), 100, None, False, "implicit"),
+    ((50, 50), 1_000_000, None, False, "reduced"),
+    ((1_000_000, 1_000_000), 1_000, 20_000_000, True, "implicit"),
+    ((1_000_000, 1_000_000), 30_000, 200_000_000, True, "implicit"),
+]
+
+
+@pytest.mark.parametrize(("rows", "p", "stored", "fits", "choice"), SPARSE_SHAPES)
+def test_auto_for_sparse_data_and_small_memory(rows, p, stored, fits, choice):
+    assert choose_representation(rows, p, stored, fits=fits) == choice
+
+
 @pytest.mark.parametrize(("rows", "p", "choice"), SHAPES)
 def test_auto_is_a_table(rows, p, choice):
     assert choose_representation(rows, p) == choice

@@ -9,6 +9,7 @@ from scipy import sparse
 
 from .._containers import is_array_api, is_dask
 from .covariance import from_rows
+from .dense import DIRECT_MAX
 from .implicit import from_products
 from .memory import matrices_fit
 from .product_svd import from_product
@@ -18,7 +19,8 @@ from .representation import Representation
 REPRESENTATIONS = ("covariance", "reduced", "implicit", "product_svd")
 
 DIRECT_SOLVES = 8  # typical number of eigen-solves of a fit where they are direct
-DIRECT_MAX = 2_000  # largest order at which they are
+CHEAP = 1e9  # multiplications that take some hundredths of a second
+BOTH_LARGE = 2_000  # rows and features, from which dense data may go implicit
 PASSES = 40  # typical number of passes of a fit where they are not
 BLOCK = 4  # vectors a pass
 # Costs of one multiplication, in units of one in a large dense product (measured on two cores).
@@ -48,8 +50,8 @@ def choose_representation(
       eigen-solves of order N;
     * implicit products: ``2 N p`` for each vector of each pass, slower by what memory costs.
 
-    Dense data goes implicit only where the other two do not fit, or p and N both exceed the size of direct eigen-solves:
-    below, they cost little and their upper bounds are proven.
+    Dense data goes implicit only where covariances do not fit, or p and N both exceed ``BOTH_LARGE``, and no data does
+    where another form is ``CHEAP``: upper bounds of the others are proven.
     """
     total, p, m = sum(n_rows), n_features, len(n_rows)
     costs = {
@@ -63,7 +65,8 @@ def choose_representation(
     }
     if not fits:
         del costs["covariance"]
-    if n_stored is None and fits and min(total, p) <= DIRECT_MAX:
+    proven = min(cost for name, cost in costs.items() if name != "implicit")
+    if proven <= CHEAP or (n_stored is None and fits and min(total, p) <= BOTH_LARGE):
         del costs["implicit"]
     return min(costs, key=costs.__getitem__)
 
@@ -107,7 +110,7 @@ def build(
 def _choose(arrays: Sequence[Any]) -> str:
     n_rows, p = [array.shape[0] for array in arrays], arrays[0].shape[1]
     if any(is_array_api(array) for array in arrays):
-        return choose_representation(n_rows, p) if min(sum(n_rows), p) <= DIRECT_MAX else "covariance"
+        return choose_representation(n_rows, p) if min(sum(n_rows), p) <= BOTH_LARGE else "covariance"
     stored = [_stored(array) for array in arrays]
     return choose_representation(
         n_rows,

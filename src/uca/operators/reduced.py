@@ -28,6 +28,9 @@ from .moments import BLOCK_BYTES, PARALLEL_BYTES, center_block, deviations, divi
 from .representation import Representation
 
 SMALLEST = 1e-11  # share of the largest variance
+SMALLEST_SINGLE = 1e-8  # the same where blocks are float32
+LANE_BYTES = 4_000_000
+SINGLE_FEATURES = 100_000  # from which blocks of float32 data stay float32
 EMPTY = 1e-12  # weight on a direction without variance that is rounding
 
 
@@ -76,7 +79,8 @@ def _pivoted_cholesky(gram: Array, dtype: np.dtype) -> tuple[Array, Array, int]:
     """Lower factor with rows in pivot order, the pivots, and the numerical rank."""
     with one_blas_thread():
         # Variance below this share of the largest cannot be told from rounding in a Gram matrix; it counts as none.
-        tol = max(len(gram) * np.finfo(dtype).eps, SMALLEST) * max(gram.diagonal().max(), np.finfo(float).tiny)
+        share = max(len(gram) * np.finfo(float).eps, SMALLEST if dtype == np.float64 else SMALLEST_SINGLE)
+        tol = share * max(gram.diagonal().max(), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
     return np.tril(factor), pivots - 1, int(rank)
 
@@ -136,16 +140,22 @@ class ColumnBlocks:
         self.arrays = [array.tocsc() if sparse.issparse(array) else array for array in arrays]
         self.labels, self.center, self.scale = labels, center, scale
         self.n_features = arrays[0].shape[1]
-        self.dtype = np.dtype(float)  # of the blocks: float32 input stays as it is and is widened a block at a time
+        # Blocks of float32 input are widened, so that products lose nothing. With very many features they need not be:
+        # sums over a block are added up in float64, and their rounding errors average out.
+        single = self.n_features >= SINGLE_FEATURES and all(array.dtype == np.float32 for array in self.arrays)
+        self.dtype = np.dtype(np.float32 if single else np.float64)
         stops = np.cumsum([array.shape[0] for array in arrays]).tolist()
         self.rows = [slice(stop - array.shape[0], stop) for stop, array in zip(stops, arrays, strict=True)]
         self.n_rows = stops[-1]
         self.means = [np.zeros(self.n_features) for _ in arrays]
         self.deviations = [np.ones(self.n_features) for _ in arrays]
-        width = max(64, BLOCK_BYTES // (self.n_rows * self.dtype.itemsize))
+        n_bytes = self.n_rows * self.n_features * self.dtype.itemsize
+        self._parallel = parallel and n_bytes >= PARALLEL_BYTES
+        # Lanes need blocks that keep a core busy while another holds Python's lock; all are small beside the input.
+        size = int(np.clip(n_bytes // 40, BLOCK_BYTES, LANE_BYTES)) if self._parallel else BLOCK_BYTES
+        width = max(64, size // (self.n_rows * self.dtype.itemsize))
         self._columns = [slice(s, min(s + width, self.n_features)) for s in range(0, self.n_features, width)]
         self._width = min(width, self.n_features)
-        self._parallel = parallel and self.n_rows * self.n_features * self.dtype.itemsize >= PARALLEL_BYTES
 
     def raise_not_finite(self, i: int) -> None:
         """Raise the error that names what is not finite in dataset ``i``."""
@@ -183,7 +193,7 @@ class ColumnBlocks:
     def transposed_product(self, weights: Array) -> Array:
         """``(Z' W)'``, of shape (k, p), for W of shape (N, k)."""
         out = np.empty((weights.shape[1], self.n_features))
-        left = np.ascontiguousarray(weights.T)
+        left = np.ascontiguousarray(weights.T, dtype=self.dtype)
         product = self._centred_after if self._means_are_small() else self._centred_before
 
         def work(share: Sequence[slice]) -> None:
@@ -195,9 +205,10 @@ class ColumnBlocks:
         return out
 
     def _means_are_small(self) -> bool:
-        """Whether centring after a product costs no digits that matter: no mean exceeds a hundred deviations."""
+        """Whether centring after a product costs no digits that matter: no mean exceeds a hundred deviations (or one)."""
+        limit = 100.0 if self.dtype == np.float64 else 1.0
         pairs = zip(self.means, self.deviations, strict=True)
-        return bool(self.scale) and all(np.all(np.abs(mean) <= 100.0 * deviation) for mean, deviation in pairs)
+        return bool(self.scale) and all(np.all(np.abs(mean) <= limit * deviation) for mean, deviation in pairs)
 
     def _centred_before(self, left: Array, columns: slice, buffer: Array) -> Array:
         return left @ self._standardised(columns, buffer)
@@ -206,7 +217,7 @@ class ColumnBlocks:
         """The same without a standardised block: ``(W'X - (W'1) mean') / deviation`` for each dataset, summed."""
         total = np.zeros((len(left), columns.stop - columns.start))
         for array, rows, mean, deviation in zip(self.arrays, self.rows, self.means, self.deviations, strict=True):
-            part = left[:, rows] @ array[:, columns]
+            part = (left[:, rows] @ array[:, columns]).astype(float, copy=False)
             part -= np.multiply.outer(left[:, rows].sum(axis=1), mean[columns])
             part *= inverse(deviation[columns])
             total += part
