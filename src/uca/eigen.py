@@ -8,11 +8,12 @@ noticing it.
 from __future__ import annotations
 
 import numpy as np
-from scipy.linalg import LinAlgError, cholesky, eigh
+from scipy.linalg import LinAlgError, cholesky
 
 from ._threads import one_blas_thread
 from ._types import Array
 from .operators.base import CovarianceOperator, Eigenpairs
+from .operators.dense import direct_eigenpairs
 
 
 def top_eigenpairs(operator: CovarianceOperator, k: int, *, accuracy: float | None = None) -> Eigenpairs:
@@ -32,19 +33,7 @@ def top_eigenpairs(operator: CovarianceOperator, k: int, *, accuracy: float | No
     if own is not None:
         return own
     matrix = operator.dense()
-    return _direct(operator @ np.eye(operator.size) if matrix is None else matrix, k)
-
-
-def _direct(matrix: Array, k: int) -> Eigenpairs:
-    d = len(matrix)
-    # One thread: tridiagonalisation waits at a barrier for every column, which on a busy machine costs tenfold.
-    with one_blas_thread():
-        try:
-            values, vectors = eigh(matrix, subset_by_index=[d - k, d - 1], check_finite=False)
-        except LinAlgError:  # LAPACK's fast method gives up on rare clustered spectra; divide and conquer does not
-            values, vectors = np.linalg.eigh(matrix)
-            values, vectors = values[d - k :], vectors[:, d - k :]
-    return Eigenpairs(values[::-1], vectors[:, ::-1])
+    return direct_eigenpairs(operator @ np.eye(operator.size) if matrix is None else matrix, k)
 
 
 def _nothing_above(matrix: Array, bound: float) -> bool:
@@ -69,7 +58,7 @@ def eigenvalue_bound(operator: CovarianceOperator, top: float, slack: float) -> 
     matrix = operator.dense()
     if matrix is None:
         return top, False
-    return (top + slack if _nothing_above(matrix, top + slack) else float(_direct(matrix, 1).values[0])), True
+    return (top + slack if _nothing_above(matrix, top + slack) else float(direct_eigenpairs(matrix, 1).values[0])), True
 
 
 def fix_signs(components: Array) -> Array:

@@ -20,6 +20,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._types import Array
+from . import dense
 from .base import CovarianceOperator, Eigenpairs, Pencil
 from .span import Span
 
@@ -30,6 +31,7 @@ SHARP = 1e-8  # accuracy of vectors where none is given
 FLOOR = 1e-11  # residual, relative to the norm, below which nothing is gained
 ROUNDING = 1e-14  # error of an eigenvalue, relative to the norm, that is rounding
 PATIENCE = 60  # passes in which the largest residual must halve
+FAST = 12  # passes of one solve after which a matrix of moderate order is solved directly
 KNOWN = 1e-12  # part of a vector outside the span that is rounding
 
 
@@ -120,17 +122,33 @@ class Recombined(CovarianceOperator):
             n_passes += 1
             values, coordinates = self._ritz()
             vectors = span.basis @ coordinates[:, :k]
-            residuals = self @ vectors - vectors * values[:k]
+            residuals = self._image(coordinates[:, :k]) - vectors * values[:k]
             sizes = np.linalg.norm(residuals, axis=0)
             scale = max(float(np.abs(values[[0, -1]]).max()), np.finfo(float).tiny)
             error = _eigenvalue_error(values, float(sizes[0]))
             unfinished = _unfinished(values, sizes, scale, accuracy, error)
             if sizes.max() < 0.5 * milestone:
                 milestone, since = float(sizes.max()), n_passes
+            if n_passes > FAST and unfinished.any() and (direct := self._directly(k)) is not None:
+                return direct
             if not unfinished.any() or grown == 0 or len(span) == self.size or n_passes - since > PATIENCE:
                 whole = len(span) == self.size
                 return Eigenpairs(values[:k], vectors, 0.0 if whole else error, accuracy is not None and not whole)
             new = residuals[:, unfinished]
+
+    def _image(self, coordinates: Array) -> Array:
+        """The product with vectors of the span, given by their coordinates."""
+        images: Array = sum(w * (image @ coordinates) for w, image in zip(self.weights, self.pencil.span.images, strict=True))
+        return images
+
+    def _directly(self, k: int) -> Eigenpairs | None:
+        """Eigenpairs of a matrix in memory that is small enough, for solves that converge slowly; they join the span."""
+        matrix = self.dense() if self.size <= dense.DIRECT_MAX_IF_SLOW else None
+        if matrix is None:
+            return None
+        pairs = dense.direct_eigenpairs(matrix, k)
+        self.pencil.span.extend(pairs.vectors)
+        return pairs
 
     def _ritz(self) -> tuple[Array, Array]:
         """Eigenvalues, descending, and vectors of the contrast inside the span."""
