@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow paper bench lint types format check clean
+.PHONY: help demo test test-slow paper bench bench-save lint types format check clean
 
 help:
 	@echo "make demo       install, then run the main job on embedded data (figure in out/)"
@@ -13,7 +13,7 @@ help:
 	@echo "make lint       ruff: style and format"
 	@echo "make types      mypy on src/"
 	@echo "make check      lint, types and tests: what CI runs"
-	@echo "make bench      time and memory against scikit-learn's PCA, as ratios"
+	@echo "make bench      time and memory against PCA and other packages, as ratios (bench-save: renew the docs)"
 	@echo "make format     let ruff rewrite the files"
 
 # A stamp for each set of extras, so that nothing is installed twice and a change of pyproject.toml installs anew.
@@ -66,6 +66,11 @@ paper: $(VENV)/.paper
 bench: $(VENV)/.test
 	$(BIN)/python benchmarks/core.py
 	$(BIN)/python benchmarks/paper.py
+	$(BIN)/python benchmarks/scale.py
+
+# The same, and renew the figures in the docs (12 minutes, 8 GB on disk for a while).
+bench-save: $(VENV)/.test
+	$(BIN)/python benchmarks/scale.py --save
 
 clean:
 	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache .hypothesis

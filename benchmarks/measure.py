@@ -42,7 +42,9 @@ def run(job: Callable[[], object]) -> tuple[float, float | None]:
     return seconds, None if before is None else (status_kb("VmHWM") - before) / 1024
 
 
-def compare(ours: Callable[[], object], peer: Callable[[], object], input_mb: float, repeats: int, note: str = "") -> Figures:
+def compare(
+    ours: Callable[[], object], peer: Callable[[], object], input_mb: float, repeats: int, note: str = ""
+) -> Figures:
     """Both jobs in turns; medians of time, largest growth of memory. With several repeats the first is not counted."""
     seen: dict[str, list[tuple[float, float | None]]] = {"ours": [], "peer": []}
     for turn in range(repeats + (repeats > 1)):

@@ -29,7 +29,8 @@ from sklearn.decomposition import PCA
 
 from uca import UCA, __version__
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+ROOT = Path(__file__).resolve().parents[1]
+DOCS, README = ROOT / "docs", ROOT / "README.md"
 
 
 def megabytes(*arrays) -> float:
@@ -120,6 +121,20 @@ def quiet():
         yield
 
 
+def beside_slow_peer(target, background, peer) -> Figures:
+    """One run of the peer between two halves of many runs of ours; the first of ours is not counted."""
+
+    def ours() -> object:
+        return UCA().fit(target, backgrounds=background)
+
+    ours()
+    first = [run(ours) for _ in range(11)]
+    seconds, peer_mb = run(peer)
+    runs = first + [run(ours) for _ in range(11)]
+    memory = max((mb for _, mb in runs if mb is not None), default=None)
+    return Figures(float(np.median([s for s, _ in runs])), seconds, memory, peer_mb, megabytes(target, background))
+
+
 def contrastive_peer() -> Figures:
     from contrastive import CPCA as Peer
 
@@ -129,9 +144,7 @@ def contrastive_peer() -> Figures:
         with quiet():
             Peer(n_components=2).fit_transform(target, background, plot=False, gui=False)
 
-    ours, mb = run(lambda: [UCA().fit(target, backgrounds=background) for _ in range(11)])
-    seconds, peer_mb = run(peer)
-    return Figures(ours / 11, seconds, mb, peer_mb, megabytes(target, background))
+    return beside_slow_peer(target, background, peer)
 
 
 def gcpca_peer() -> Figures:
@@ -143,9 +156,7 @@ def gcpca_peer() -> Figures:
         with quiet():
             gcPCA(method="v4", Ncalc=2).fit(target, background)
 
-    ours, mb = run(lambda: [UCA().fit(target, backgrounds=background) for _ in range(11)])
-    seconds, peer_mb = run(peer)
-    return Figures(ours / 11, seconds, mb, peer_mb, megabytes(target, background))
+    return beside_slow_peer(target, background, peer)
 
 
 LIMITED = """
@@ -226,7 +237,9 @@ def growth() -> dict[str, dict[str, object]]:
 
 
 WORKLOADS = {
-    **{f"wide, 100 + 100 rows, p = {p:,}": (wide, (p,), "PCA(2)", 0.3) for p in (1_000, 3_000, 10_000, 30_000, 100_000)},
+    **{
+        f"wide, 100 + 100 rows, p = {p:,}": (wide, (p,), "PCA(2)", 0.3) for p in (1_000, 3_000, 10_000, 30_000, 100_000)
+    },
     "wide, 50 + 50 rows, p = 1,000,000, float32": (million, (), "bare Gram product", 2.0),
     "tall, 1,000,000 + 3 x 300,000 rows, p = 100": (tall, (), "PCA covariance_eigh", 1.3),
     "5,000 + 2 x 5,000 rows, p = 5,000": (both_large, (), "PCA(2) full", 0.3),
@@ -243,6 +256,45 @@ def row(name: str, peer: str, target: float, figures: Figures) -> str:
     return f"{name:<50} {peer:<24} {figures.ours:9.3f} {figures.peer:9.3f} {told:<28} {memory}"
 
 
+def markdown(saved: dict) -> str:
+    """The table of docs/scale.md."""
+    lines = [
+        "\n| workload | beside | UCA | peer | ratio | target | extra memory, UCA / peer / input |",
+        "|---|---|---|---|---|---|---|",
+    ]
+    for entry in saved["workloads"]:
+        ratio = entry["ours"] / entry["peer"]
+        missed = "" if ratio <= entry["target"] else ", missed"
+        memory = (
+            ""
+            if entry["ours_mb"] is None
+            else f"{entry['ours_mb']:.0f} / {entry['peer_mb']:.0f} / {entry['input_mb']:.0f} MB"
+        )
+        lines.append(
+            f"| {entry['workload']} | {entry['beside']} | {seconds(entry['ours'])} | {seconds(entry['peer'])} | {ratio:.2g} "
+            f"| ≤ {entry['target']:g}{missed} | {memory} |"
+        )
+    lines += ["", f"({saved['versions']}; {saved['machine']}; {saved['date']})", ""]
+    return "\n".join(lines)
+
+
+def seconds(value: float) -> str:
+    return f"{1e3 * value:.0f} ms" if value < 1 else f"{value:.1f} s"
+
+
+def short(saved: dict) -> str:
+    """The rows of the README's table."""
+    rows = [f"| {e['workload']} | {e['beside']} | {e['ours'] / e['peer']:.2g} |" for e in saved["workloads"]]
+    return "\n".join(["\n| workload | beside | ratio of times |", "|---|---|---|", *rows, ""])
+
+
+def between(text: str, mark: str, new: str) -> str:
+    """The page with what stands between two marks renewed."""
+    before, rest = text.split(f"<!-- {mark} -->\n")
+    after = rest.split(f"<!-- /{mark} -->")[1]
+    return f"{before}<!-- {mark} -->\n{new}\n<!-- /{mark} -->{after}"
+
+
 def draw(curves: dict[str, dict[str, object]], path: Path) -> None:
     import matplotlib
 
@@ -256,19 +308,34 @@ def draw(curves: dict[str, dict[str, object]], path: Path) -> None:
         ax.set_ylabel("seconds")
         ax.set_title(f"slope {curve['slope']:.2f}", fontsize=10)
         ax.grid(True, which="both", alpha=0.25)
+        if max(curve["values"]) < 100:
+            ax.set_xticks(curve["values"], [str(value) for value in curve["values"]])
+            ax.minorticks_off()
     figure.savefig(path, dpi=110)
+
+
+def write(saved: dict) -> None:
+    """The figures, the table in the docs and the plot."""
+    (DOCS / "benchmarks.json").write_text(json.dumps(saved, indent=1) + "\n")
+    for page, mark, table in ((DOCS / "scale.md", "benchmarks", markdown(saved)), (README, "ratios", short(saved))):
+        page.write_text(between(page.read_text(), mark, table))
+    draw(saved["growth"], DOCS / "images" / "growth.png")
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--only", help="run workloads whose name or peer contains this")
     parser.add_argument("--save", action="store_true", help="write docs/benchmarks.json and docs/images/growth.png")
-    parser.add_argument("--folder", help="where 8 GB may be written for a while (default: the system's temporary folder)")
+    parser.add_argument(
+        "--folder", help="where 8 GB may be written for a while (default: the system's temporary folder)"
+    )
     options = parser.parse_args()
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     versions = f"uca {__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}"
     print(f"{versions}; {machine}; medians in one run, memory is growth of the peak in MB\n")
-    print(f"{'workload':<50} {'beside':<24} {'UCA s':>9} {'peer s':>9} {'ratio, target':<28} {'UCA MB':>8} {'peer':>8} {'input':>8}")
+    print(  # noqa: E501
+        f"{'workload':<50} {'beside':<24} {'UCA s':>9} {'peer s':>9} {'ratio, target':<28} {'UCA MB':>8} {'peer':>8} input"
+    )
     saved: dict[str, object] = {"versions": versions, "machine": machine, "date": time.strftime("%Y-%m-%d")}
     table = []
     for name, (workload, arguments, peer, target) in WORKLOADS.items():
@@ -280,8 +347,13 @@ def main() -> None:
             print(f"{name:<50} failed: is the peer installed? pip install unique-component-analysis[bench]")
             continue
         print(row(name, peer, target, figures), flush=True)
-        table.append({"workload": name, "peer": peer, "target": target, **asdict(figures)})
+        table.append({"workload": name, "beside": peer, "target": target, **asdict(figures)})
     if options.only:
+        if options.save:  # renew these rows, keep the others
+            saved = json.loads((DOCS / "benchmarks.json").read_text())
+            renewed = {entry["workload"]: entry for entry in table}
+            saved["workloads"] = [renewed.get(entry["workload"], entry) for entry in saved["workloads"]]
+            write(saved)
         return
     saved["workloads"] = table
     saved["out_of_core"] = out_of_core(options.folder)
@@ -290,8 +362,7 @@ def main() -> None:
     for name, curve in saved["growth"].items():
         print(f"time grows with {name}: log-log slope {curve['slope']:.2f}")
     if options.save:
-        (DOCS / "benchmarks.json").write_text(json.dumps(saved, indent=1) + "\n")
-        draw(saved["growth"], DOCS / "images" / "growth.png")
+        write(saved)
 
 
 if __name__ == "__main__":

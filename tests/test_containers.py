@@ -249,6 +249,19 @@ def test_sparse_data_is_never_made_dense():
     assert peak < 0.2 * 8 * 4_000 * 30_000
 
 
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array])
+def test_sparse_blocks_are_views(kind, monkeypatch):
+    from uca.operators import implicit
+
+    monkeypatch.setattr(implicit, "SPARSE_BYTES", 100)
+    matrix = kind(_tables()[0])
+    chunks = implicit.Rows(matrix).chunks
+    assert len(chunks) > 5
+    for chunk in chunks:
+        assert np.shares_memory(chunk.data, matrix.data)
+        assert np.shares_memory(chunk.indices, matrix.indices)
+
+
 def test_memmap_of_integers_is_not_copied(tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "counts.npy"

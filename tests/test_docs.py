@@ -16,7 +16,8 @@ def python_blocks(page: Path) -> list[str]:
 
 
 @pytest.mark.parametrize("page", [page for page in PAGES if python_blocks(page)], ids=lambda page: page.name)
-def test_blocks_run(page, capsys):
+def test_blocks_run(page, capsys, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)  # blocks may write files
     namespace: dict[str, object] = {}
     for block in python_blocks(page):
         exec(compile(block, page.name, "exec"), namespace)

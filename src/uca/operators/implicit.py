@@ -149,8 +149,11 @@ def _equal_shares(indptr: Array, itemsize: int) -> list[slice]:
 
 def _view(X: Chunk, which: slice, shape: tuple[int, int]) -> Chunk:
     first, last = X.indptr[which.start], X.indptr[which.stop]
-    parts = (X.data[first:last], X.indices[first:last], X.indptr[which.start : which.stop + 1] - first)
-    return type(X)(parts, shape=shape, copy=False)
+    view = type(X)(shape, dtype=X.dtype)
+    # Set one by one: scipy's constructor copies views of much larger arrays.
+    view.data, view.indices = X.data[first:last], X.indices[first:last]
+    view.indptr = X.indptr[which.start : which.stop + 1] - first
+    return view
 
 
 def from_products(arrays: Sequence[Chunk], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:

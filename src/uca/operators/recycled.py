@@ -138,8 +138,10 @@ class Recombined(CovarianceOperator):
 
     def _image(self, coordinates: Array) -> Array:
         """The product with vectors of the span, given by their coordinates."""
-        images: Array = sum(w * (image @ coordinates) for w, image in zip(self.weights, self.pencil.span.images, strict=True))
-        return images
+        images = self.pencil.span.images
+        return np.asarray(
+            sum(weight * (image @ coordinates) for weight, image in zip(self.weights, images, strict=True))
+        )
 
     def _directly(self, k: int) -> Eigenpairs | None:
         """Eigenpairs of a matrix in memory that is small enough, for solves that converge slowly; they join the span."""
