@@ -333,9 +333,8 @@ def main() -> None:
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     versions = f"uca {__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}"
     print(f"{versions}; {machine}; medians in one run, memory is growth of the peak in MB\n")
-    print(  # noqa: E501
-        f"{'workload':<50} {'beside':<24} {'UCA s':>9} {'peer s':>9} {'ratio, target':<28} {'UCA MB':>8} {'peer':>8} input"
-    )
+    heads = f"{'UCA s':>9} {'peer s':>9} {'ratio, target':<28} {'UCA MB':>8} {'peer':>8} {'input':>8}"
+    print(f"{'workload':<50} {'beside':<24} {heads}")
     saved: dict[str, object] = {"versions": versions, "machine": machine, "date": time.strftime("%Y-%m-%d")}
     table = []
     for name, (workload, arguments, peer, target) in WORKLOADS.items():
