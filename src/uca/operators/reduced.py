@@ -152,7 +152,7 @@ class ColumnBlocks:
         n_bytes = self.n_rows * self.n_features * self.dtype.itemsize
         self._parallel = parallel and n_bytes >= PARALLEL_BYTES
         # Lanes need blocks that keep a core busy while another holds Python's lock; all are small beside the input.
-        size = int(np.clip(n_bytes // 40, BLOCK_BYTES, LANE_BYTES)) if self._parallel else BLOCK_BYTES
+        size = int(np.clip(n_bytes // 40, 2 * BLOCK_BYTES, LANE_BYTES)) if self._parallel else BLOCK_BYTES
         width = max(64, size // (self.n_rows * self.dtype.itemsize))
         self._columns = [slice(s, min(s + width, self.n_features)) for s in range(0, self.n_features, width)]
         self._width = min(width, self.n_features)
