@@ -262,6 +262,26 @@ def test_sparse_blocks_are_views(kind, monkeypatch):
         assert np.shares_memory(chunk.indices, matrix.indices)
 
 
+@pytest.mark.parametrize("representation", ["covariance", "implicit", "reduced"])
+def test_mapped_file_is_read_in_blocks(tmp_path, representation):
+    """Peak memory of a fit on a file, counted by the allocator, stays under a fifth of the file."""
+    import tracemalloc
+
+    shape = (150, 60_000) if representation == "reduced" else (60_000, 150)
+    mapped = np.lib.format.open_memmap(tmp_path / "rows.npy", mode="w+", dtype=float, shape=shape)
+    rng = np.random.default_rng(0)
+    for start in range(0, shape[0], 1_000):
+        block = mapped[start : start + 1_000]
+        block[:] = rng.standard_normal(block.shape) + rng.standard_normal((len(block), 1))
+    cut = shape[0] // 2
+    model = UCA(representation=representation)
+    tracemalloc.start()
+    model.fit(mapped[:cut], backgrounds=mapped[cut:])
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak <= 0.2 * mapped.nbytes
+
+
 def test_memmap_of_integers_is_not_copied(tmp_path):
     rng = np.random.default_rng(0)
     path = tmp_path / "counts.npy"
