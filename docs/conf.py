@@ -4,7 +4,7 @@ from importlib.metadata import version as _version
 
 project = "uca"
 author = "the uca developers"
-copyright = "the uca developers"  # noqa: A001
+copyright = "the uca developers"
 release = _version("unique-component-analysis")
 extensions = [
     "myst_parser",

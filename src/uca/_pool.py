@@ -6,7 +6,9 @@ from collections.abc import Mapping
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
+from ._containers import is_dask
 from ._validation import align_columns, get_columns
 
 
@@ -23,7 +25,7 @@ def pool(*backgrounds: Any) -> Any:
     Returns
     -------
     pooled : array or table of shape (sum of rows, p)
-        A pandas or polars table where all are of that kind, else an array.
+        A pandas or polars table where all are of that kind, a dask array or a sparse matrix where one is, else an array.
 
     Examples
     --------
@@ -44,6 +46,14 @@ def pool(*backgrounds: Any) -> Any:
     widths = sorted({np.shape(table)[1] if np.ndim(table) == 2 else -1 for table in tables})
     if len(widths) > 1 or widths[0] < 0:
         raise ValueError(f"backgrounds must be two-dimensional with the same number of features; got {widths}")
+    if any(is_dask(table) for table in tables):
+        import dask.array as da
+
+        return da.concatenate(
+            [table.to_dask_array(lengths=True) if hasattr(table, "to_dask_array") else table for table in tables]
+        )
+    if any(sparse.issparse(table) for table in tables):
+        return sparse.vstack([table if sparse.issparse(table) else np.asarray(table) for table in tables], format="csr")
     kinds = {type(table).__module__.split(".")[0] for table in tables}
     if names is None:  # nothing to match by: rows are stacked as they are
         kinds = set()

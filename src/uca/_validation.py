@@ -63,6 +63,7 @@ def check_datasets(
     min_rows: int = 2,
     like: Datasets | None = None,
     ready: type | None = None,
+    refused: type | None = None,
 ) -> Datasets:
     """Check a target and its backgrounds.
 
@@ -73,13 +74,19 @@ def check_datasets(
     given.update(name_backgrounds(backgrounds))
     if not given:
         raise ValueError("nothing to fit: pass X, backgrounds, or both")
-    first = next(iter(given.values()))
-    columns = get_columns(first) if like is None else like.columns
+    known = None if like is None else like.columns
+    columns = known or next((names for names in map(get_columns, given.values()) if names is not None), None)
     n_features = None if like is None else like.n_features
     tables: dict[str | None, Any] = {}
     for name, value in given.items():
         label = label_of(name)
+        if refused is not None and isinstance(value, refused):
+            raise TypeError(
+                f"{label} is a {refused.__name__} object: pass it to partial_fit, which takes it in place of rows"
+            )
         passes = ready is not None and isinstance(value, ready)
+        if passes:
+            check_same_columns(value, columns, label)
         rows = value if passes else check_rows(estimator, align_columns(value, columns, label), label, min_rows)
         width = len(rows.mean) if passes else rows.shape[1]
         n_features = width if n_features is None else n_features
@@ -189,6 +196,13 @@ def align_columns(X: Any, columns: Sequence[Any] | None, label: str) -> Any:
     if len(own) != len(wanted):
         raise ValueError(f"{label} has duplicated column names; make them unique")
     return X[wanted]
+
+
+def check_same_columns(X: Any, columns: Sequence[Any] | None, label: str) -> None:
+    """Refuse what has columns of another name or order and cannot be reordered."""
+    own = get_columns(X)
+    if own is not None and columns is not None and own != list(columns):
+        raise ValueError(f"{label} was gathered with other columns, or in another order: {_some(own)}; gather it anew")
 
 
 def _some(names: Sequence[Any], limit: int = 5) -> str:

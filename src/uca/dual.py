@@ -78,6 +78,8 @@ class DualResult:
         Name of the algorithm that found the lambdas.
     n_iter : int
         Its iterations.
+    unfinished : tuple of int
+        Positions of eigenpairs that an iterative method did not bring to full accuracy.
     """
 
     lambdas: Array
@@ -88,6 +90,7 @@ class DualResult:
     certificate: Certificate
     solver: str
     n_iter: int
+    unfinished: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -101,6 +104,7 @@ class DualPoint:
     spent: Array  # v' B_j v / c_j of the first vector, so the gradient is 1 - spent
     error: float = 0.0  # of the first eigenvalue, estimated, where it was found iteratively; value includes it
     loose: bool = False  # whether it was found with less than full accuracy
+    unfinished: tuple[int, ...] = ()  # eigenpairs that did not converge
 
     @property
     def kkt(self) -> float:
@@ -118,13 +122,14 @@ class Dual:
     """The dual function of a pencil with given bounds; counts its eigen-solves.
 
     ``floor`` is a value that no feasible mixture can fall below (0 where the target is a covariance): a smaller dual
-    value proves that the bounds cannot be met.
+    value proves that the bounds cannot be met. Values below ``unit`` are rounding of the problem at hand.
     """
 
     pencil: Pencil
     bounds: Array
     floor: float = 0.0
     seed: int = 0
+    unit: float = 0.0
     n_eigensolves: int = field(default=0, init=False)
     _largest: float = field(default=0.0, init=False)
 
@@ -152,11 +157,18 @@ class Dual:
         spent = self.pencil.variances(pairs.vectors[:, :1])[1:, 0] * self.per_bound
         value = float(pairs.values[0] + pairs.error + prices.sum())
         self._largest = max(self._largest, abs(value))
-        return DualPoint(prices, value, pairs.values, pairs.vectors, spent, pairs.error, pairs.loose)
+        return DualPoint(prices, value, pairs.values, pairs.vectors, spent, pairs.error, pairs.loose, pairs.unfinished)
 
     def proves_infeasible(self, point: DualPoint) -> bool:
         """Whether the value is below what any feasible mixture has, by more than rounding."""
-        return point.value < self.floor - 1e-9 * self._largest
+        return self.m > 0 and point.value < self.floor - max(1e-9 * self._largest, self.unit)
+
+    def relative_gap(self, upper: float, lower: float) -> float:
+        """``|upper - lower| / |upper|``. Rounding may put lower above upper; by much, it is a gap like any other."""
+        if not np.isfinite(lower):
+            return float(np.inf)
+        distance = abs(upper - lower)
+        return 0.0 if distance <= self.unit else distance / max(abs(upper), np.finfo(float).tiny)
 
     def proven_value(self, point: DualPoint, slack: float) -> tuple[float, bool]:
         """The point's value as an upper bound; and whether it is proven, not resting on an iterative method."""

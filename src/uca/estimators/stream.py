@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
+from .._containers import is_dask
 from .._validation import Datasets, label_of
 from ..operators.memory import check_matrices_fit
 from ..operators.moments import Moments
@@ -18,15 +20,15 @@ class Stream:
     like: Datasets
     moments: dict[str | None, Moments] = field(default_factory=dict)
 
-    def add(self, data: Datasets) -> None:
-        """Add rows, or moments gathered elsewhere, to each dataset. Either all are added or, on any error, none."""
+    def add(self, data: Datasets) -> Stream:
+        """A stream with rows, or moments gathered elsewhere, added to each dataset; this one is not changed."""
         n_datasets = len(self.moments.keys() | data.tables.keys())
         check_matrices_fit(data.n_features, n_datasets, "partial_fit")
         grown = dict(self.moments)
         for name, rows in data.tables.items():
-            new = rows.copy() if isinstance(rows, Moments) else Moments.of(rows, label_of(name))
+            new = rows.copy() if isinstance(rows, Moments) else _moments(rows, label_of(name))
             grown[name] = new.merge(self.moments[name]) if name in self.moments else new
-        self.moments = grown
+        return Stream(Datasets({}, data.n_features, data.columns), grown)
 
     def names(self) -> tuple[str, ...]:
         """Names of the backgrounds, in order of arrival."""
@@ -44,3 +46,11 @@ class Stream:
                     "add rows"
                 )
         return [self.moments[name] for name in order]
+
+
+def _moments(rows: Any, label: str) -> Moments:
+    if not is_dask(rows):
+        return Moments.of(rows, label)
+    from ..operators.distributed import moments_of
+
+    return moments_of([rows], [label])[0]

@@ -199,7 +199,7 @@ class UCA(ContrastiveTransformer):
         """
         self._check_parameters()
         warn_table_as_y(self, y)
-        data = check_datasets(self, X, backgrounds)
+        data = check_datasets(self, X, backgrounds, refused=Moments)
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
             representation = self._hold(data, k)
@@ -256,9 +256,7 @@ class UCA(ContrastiveTransformer):
         like = None if stream is None else stream.like
         data = check_datasets(self, X, backgrounds, min_rows=1, like=like, ready=Moments)
         check_n_components(self.n_components, data.n_features)
-        if stream is None:
-            stream = Stream(Datasets({}, data.n_features, data.columns))
-        stream.add(data)
+        stream = (stream or Stream(Datasets({}, data.n_features, None))).add(data)
         self._install({"_stream": stream, **features(stream.like)})
         return self
 
@@ -347,5 +345,5 @@ class UCA(ContrastiveTransformer):
 
 
 def _warn_unconverged(result: DualResult) -> None:
-    if result.certificate.status != "optimal":
+    if result.certificate.status != "optimal" or result.unfinished:
         warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=4)

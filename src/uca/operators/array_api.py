@@ -125,8 +125,6 @@ def _raise_not_finite(X: Any, label: str) -> None:
 class DeviceColumns:
     """The passes of :class:`~uca.operators.reduced.ColumnBlocks` in another namespace."""
 
-    dtype = np.dtype(float)
-
     def __init__(self, arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str):
         self.arrays, self.labels, self.center, self.scale = arrays, labels, center, scale
         self.xp = namespace(*arrays)
@@ -193,4 +191,6 @@ def project_in_namespace(X: Any, mean: Array, weights: Array) -> Any:
     """``(X - 1 mean') W`` in the namespace of X."""
     wide = _wide(X)
     scores = (wide - like(mean, wide, wide.dtype)) @ like(weights, wide, wide.dtype)
+    if not bool(namespace(X).all(namespace(X).isfinite(scores))):
+        _raise_not_finite(X, "X")
     return namespace(X).astype(scores, X.dtype)

@@ -23,13 +23,15 @@ class Eigenpairs:
     """Eigenvalues in descending order, shape (k,), and orthonormal eigenvectors, shape (size, k).
 
     ``error`` estimates how far the largest eigenvalue may lie above ``values[0]``: 0 where the method is direct.
-    ``loose`` tells that less than full accuracy was asked for and given.
+    ``loose`` tells that less than full accuracy was asked for and given, ``unfinished`` which pairs did not reach full
+    accuracy although it was asked for.
     """
 
     values: Array
     vectors: Array
     error: float = 0.0
     loose: bool = False
+    unfinished: tuple[int, ...] = ()
 
 
 class CovarianceOperator(ABC):

@@ -33,6 +33,8 @@ class ColumnMoments:
 
     def merge(self, other: ColumnMoments) -> ColumnMoments:
         """The moments of both sets of rows together (Chan, Golub & LeVeque 1983)."""
+        if self.n == 0 or other.n == 0:
+            return self if other.n == 0 else other
         n = self.n + other.n
         shift = other.mean - self.mean
         return ColumnMoments(
@@ -59,6 +61,9 @@ def beside(parts: Sequence[ColumnMoments]) -> ColumnMoments:
 
 def column_moments(chunk: Chunk) -> ColumnMoments:
     """Moments of the columns of a chunk, in two passes over it. NaN and infinity show in the result."""
+    if chunk.shape[0] == 0:
+        zeros = np.zeros(chunk.shape[1])
+        return ColumnMoments(0, zeros, zeros, zeros)
     with np.errstate(invalid="ignore", over="ignore"):
         return _sparse_moments(chunk) if sparse.issparse(chunk) else _dense_moments(chunk)
 

@@ -81,12 +81,17 @@ def project_lazily(X: Any, mean: Array, weights: Array, dtype: np.dtype) -> Any:
 
 def _from_moments(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
     check_matrices_fit(arrays[0].shape[1], len(arrays), "representation='covariance'")
+    return from_moments(moments_of(arrays, labels), center=center, scale=scale)
+
+
+def moments_of(arrays: Sequence[Any], labels: Sequence[str]) -> list[Moments]:
+    """Moments of dask arrays, in one graph."""
     trees = [_tree([_task(_moments_of)(row[0]) for row in _grid(a.rechunk({1: -1}))], _merge_moments) for a in arrays]
     moments = compute(trees)
     for array, label, found in zip(arrays, labels, moments, strict=True):
         if not (np.isfinite(found.mean).all() and np.isfinite(found.scatter.diagonal()).all()):
             _raise_not_finite(array, label)
-    return from_moments(moments, center=center, scale=scale)
+    return moments
 
 
 def _moments_of(chunk: Any) -> Moments:
@@ -107,8 +112,6 @@ def _merge_moments(parts: Sequence[Moments]) -> Moments:
 
 class DaskColumns:
     """The passes of :class:`~uca.operators.reduced.ColumnBlocks`, one task a block of columns."""
-
-    dtype = np.dtype(float)
 
     def __init__(self, arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str):
         self.center, self.scale, self.labels, self.arrays = center, scale, labels, arrays

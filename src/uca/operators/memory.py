@@ -22,12 +22,28 @@ def available_bytes() -> float:
         free = 1024.0 * int(lines["MemAvailable"].split()[0])
     elif hasattr(os, "sysconf") and "SC_PHYS_PAGES" in os.sysconf_names:
         free = float(os.sysconf("SC_PHYS_PAGES")) * os.sysconf("SC_PAGE_SIZE")
+    free = min([free, *_left_in_group()])
     if resource is not None:
         limit = resource.getrlimit(resource.RLIMIT_AS)[0]
         used = Path("/proc/self/statm")
         if limit != resource.RLIM_INFINITY and used.exists():
             free = min(free, limit - int(used.read_text().split()[0]) * float(os.sysconf("SC_PAGE_SIZE")))
     return free
+
+
+def _left_in_group() -> list[float]:
+    """What the control group of a container or a batch job leaves, version 2 or 1; empty where there is none."""
+    root = Path("/sys/fs/cgroup")
+    left = []
+    for limit, used in (
+        (root / "memory.max", root / "memory.current"),
+        (root / "memory/memory.limit_in_bytes", root / "memory/memory.usage_in_bytes"),
+    ):
+        try:
+            left.append(float(limit.read_text()) - float(used.read_text()))
+        except (OSError, ValueError):  # not there, or "max"
+            continue
+    return left
 
 
 def matrices_fit(p: int, n_matrices: int) -> bool:

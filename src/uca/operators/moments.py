@@ -21,7 +21,7 @@ from scipy import sparse
 from .._containers import float_dtype
 from .._threads import in_lanes
 from .._types import Array
-from .._validation import check_rows, raise_not_finite
+from .._validation import check_rows, check_same_columns, get_columns, raise_not_finite
 from .memory import check_matrices_fit
 
 DDOF = 1
@@ -75,7 +75,7 @@ def stored_bytes(X: Any) -> int:
     return int(X.data.nbytes if sparse.issparse(X) else X.nbytes)
 
 
-@dataclass
+@dataclass(eq=False)
 class Moments:
     """Number of rows, mean and scatter matrix of a table; they can be added to, merged and saved.
 
@@ -91,6 +91,8 @@ class Moments:
         Sum of outer products of rows about the mean.
     dtype : numpy dtype
         The wider of float32 and float64 that rows came in; tells how large rounding errors of the data are.
+    columns : list or None
+        Names of the features, where rows came with names. Moments with other names, or in another order, do not merge.
 
     Examples
     --------
@@ -107,19 +109,23 @@ class Moments:
     n: int
     mean: Array
     scatter: Array
-    dtype: np.dtype = np.dtype(np.float32)  # noqa: RUF009  (a dtype cannot change)
+    dtype: np.dtype = np.dtype(np.float64)  # noqa: RUF009  (a dtype cannot change)
+    columns: list[Any] | None = None
 
     @classmethod
     def empty(cls, p: int) -> Moments:
         """The moments of no rows with ``p`` features."""
         check_matrices_fit(p, 1, "a Moments object")
-        return cls(0, np.zeros(p), np.zeros((p, p)))
+        return cls(0, np.zeros(p), np.zeros((p, p)), np.dtype(np.float32))
 
     @classmethod
     def of(cls, X: Any, label: str = "X") -> Moments:
         """The moments of a table, dense or sparse, in row blocks; ``label`` names it in errors."""
+        columns = get_columns(X)
         X = check_rows(None, X, label, min_rows=1)
-        return cls.of_checked(X.tocsr() if sparse.issparse(X) else X, label)
+        moments = cls.of_checked(X.tocsr() if sparse.issparse(X) else X, label)
+        moments.columns = columns
+        return moments
 
     @classmethod
     def of_checked(cls, X: Any, label: str) -> Moments:
@@ -158,7 +164,9 @@ class Moments:
         """Add the rows behind ``other``; returns the object itself."""
         if len(other.mean) != len(self.mean):
             raise ValueError(f"moments of {len(other.mean)} features cannot be merged with those of {len(self.mean)}")
+        check_same_columns(other, self.columns, "the object to merge")
         self._merge(other.n, other.mean, other.scatter)
+        self.columns = self.columns or other.columns
         self.dtype = np.result_type(self.dtype, other.dtype)
         return self
 
@@ -170,7 +178,7 @@ class Moments:
 
     def copy(self) -> Moments:
         """Moments that can be added to without changing these."""
-        return Moments(self.n, self.mean.copy(), self.scatter.copy(), self.dtype)
+        return Moments(self.n, self.mean.copy(), self.scatter.copy(), self.dtype, self.columns)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a ``.npz`` file, whole or not at all."""
@@ -178,7 +186,15 @@ class Moments:
         part = path.with_name(path.name + ".part")
         try:
             with part.open("wb") as file:
-                np.savez(file, n=self.n, mean=self.mean, scatter=self.scatter, dtype=self.dtype.name)
+                held: dict[str, Any] = {
+                    "n": self.n,
+                    "mean": self.mean,
+                    "scatter": self.scatter,
+                    "dtype": self.dtype.name,
+                }
+                if self.columns is not None:
+                    held["columns"] = np.array([str(name) for name in self.columns])
+                np.savez(file, **held)
             part.replace(path)
         finally:
             part.unlink(missing_ok=True)
@@ -189,11 +205,12 @@ class Moments:
         try:
             with np.load(path, allow_pickle=False) as file:
                 n, mean, scatter, dtype = int(file["n"]), file["mean"], file["scatter"], np.dtype(str(file["dtype"]))
-        except (KeyError, ValueError, zipfile.BadZipFile) as error:
-            raise ValueError(f"{os.fspath(path)} is not a file of moments written by Moments.save: {error}") from error
+                columns = file["columns"].tolist() if "columns" in file else None
+        except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile):
+            raise ValueError(f"{os.fspath(path)} is not a file of moments written by Moments.save") from None
         if mean.ndim != 1 or scatter.shape != (len(mean), len(mean)) or n < 0:
             raise ValueError(f"{os.fspath(path)} holds moments of inconsistent shapes {mean.shape}, {scatter.shape}")
-        return cls(n, mean, scatter, dtype)
+        return cls(n, mean, scatter, dtype, columns)
 
     def _add_block(self, block: Any, buffer: Array) -> None:
         n = block.shape[0]

@@ -30,7 +30,7 @@ KEPT = 0.4  # share of the vectors that a restart keeps
 SHARP = 1e-8  # accuracy of vectors where none is given
 FLOOR = 1e-11  # residual, relative to the norm, below which nothing is gained
 ROUNDING = 1e-14  # error of an eigenvalue, relative to the norm, that is rounding
-PATIENCE = 60  # passes in which the largest residual must halve
+PATIENCE = 150  # passes in which the largest residual must halve
 FAST = 12  # passes of one solve after which a matrix of moderate order is solved directly
 KNOWN = 1e-12  # part of a vector outside the span that is rounding
 
@@ -132,8 +132,11 @@ class Recombined(CovarianceOperator):
             if n_passes > FAST and unfinished.any() and (direct := self._directly(k)) is not None:
                 return direct
             if not unfinished.any() or grown == 0 or len(span) == self.size or n_passes - since > PATIENCE:
-                whole = len(span) == self.size
-                return Eigenpairs(values[:k], vectors, 0.0 if whole else error, accuracy is not None and not whole)
+                if len(span) == self.size:
+                    return Eigenpairs(values[:k], vectors)
+                loose = accuracy is not None
+                missing = () if loose else tuple(np.flatnonzero(unfinished).tolist())
+                return Eigenpairs(values[:k], vectors, error, loose, missing)
             new = residuals[:, unfinished]
 
     def _image(self, coordinates: Array) -> Array:

@@ -28,9 +28,7 @@ from .moments import BLOCK_BYTES, PARALLEL_BYTES, center_block, deviations, divi
 from .representation import Representation
 
 SMALLEST = 1e-11  # share of the largest variance
-SMALLEST_SINGLE = 1e-8  # the same where blocks are float32
 LANE_BYTES = 4_000_000
-SINGLE_FEATURES = 100_000  # from which blocks of float32 data stay float32
 EMPTY = 1e-8  # weight on a direction without variance below the accuracy of iterative eigenvectors: counts as none
 
 
@@ -50,7 +48,7 @@ def from_columns(blocks: Any, *, n_empty: int) -> Representation:
     weights, traces = _balance(gram, blocks.rows)
     gram *= weights
     gram *= weights[:, np.newaxis]
-    factor, pivots, rank = _pivoted_cholesky(gram, blocks.dtype)
+    factor, pivots, rank = _pivoted_cholesky(gram)
     n_features = blocks.n_features
     n_empty = min(n_empty, n_features - rank)
     coordinates = np.zeros((len(factor), rank + n_empty))
@@ -75,11 +73,11 @@ def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, list[float]]:
     return weights, traces
 
 
-def _pivoted_cholesky(gram: Array, dtype: np.dtype) -> tuple[Array, Array, int]:
+def _pivoted_cholesky(gram: Array) -> tuple[Array, Array, int]:
     """Lower factor with rows in pivot order, the pivots, and the numerical rank."""
     with one_blas_thread():
         # Variance below this share of the largest cannot be told from rounding in a Gram matrix; it counts as none.
-        share = max(len(gram) * np.finfo(float).eps, SMALLEST if dtype == np.float64 else SMALLEST_SINGLE)
+        share = max(len(gram) * np.finfo(float).eps, SMALLEST)
         tol = share * max(gram.diagonal().max(), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
     return np.tril(factor), pivots - 1, int(rank)
@@ -140,10 +138,11 @@ class ColumnBlocks:
         self.arrays = [array.tocsc() if sparse.issparse(array) else array for array in arrays]
         self.labels, self.center, self.scale = labels, center, scale
         self.n_features = arrays[0].shape[1]
-        # Blocks of float32 input are widened, so that products lose nothing. With very many features they need not be:
-        # sums over a block are added up in float64, and their rounding errors average out.
-        single = self.n_features >= SINGLE_FEATURES and all(array.dtype == np.float32 for array in self.arrays)
-        self.dtype = np.dtype(np.float32 if single else np.float64)
+        # Blocks of float32 input are widened, so that products lose nothing; float32 products of paired data, whose
+        # difference is what matters, would break bounds that are certified to be kept.
+        self.dtype = np.dtype(float)
+        # The lift is another matter: components of float32 data are float32.
+        self._lift_dtype = np.result_type(np.float32, *(array.dtype for array in self.arrays))
         stops = np.cumsum([array.shape[0] for array in arrays]).tolist()
         self.rows = [slice(stop - array.shape[0], stop) for stop, array in zip(stops, arrays, strict=True)]
         self.n_rows = stops[-1]
@@ -193,8 +192,9 @@ class ColumnBlocks:
     def transposed_product(self, weights: Array) -> Array:
         """``(Z' W)'``, of shape (k, p), for W of shape (N, k)."""
         out = np.empty((weights.shape[1], self.n_features))
-        left = np.ascontiguousarray(weights.T, dtype=self.dtype)
-        product = self._centred_after if self._means_are_small() else self._centred_before
+        small = self._means_are_small()
+        product = self._centred_after if small else self._centred_before
+        left = np.ascontiguousarray(weights.T, dtype=self._lift_dtype if small else self.dtype)
 
         def work(share: Sequence[slice]) -> None:
             buffer = self._buffer()
@@ -206,7 +206,7 @@ class ColumnBlocks:
 
     def _means_are_small(self) -> bool:
         """Whether centring after a product costs no digits that matter: no mean exceeds a hundred deviations (or one)."""
-        limit = 100.0 if self.dtype == np.float64 else 1.0
+        limit = 100.0 if self._lift_dtype == np.float64 else 1.0
         pairs = zip(self.means, self.deviations, strict=True)
         return bool(self.scale) and all(np.all(np.abs(mean) <= limit * deviation) for mean, deviation in pairs)
 

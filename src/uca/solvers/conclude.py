@@ -11,7 +11,7 @@ from ..dual import Certificate, Dual, DualPoint, DualResult
 from ..operators.span import orthonormal
 from .bundle import Bundle
 from .direction import best_feasible_direction
-from .found import Found, relative_gap
+from .found import Found
 
 TIGHT = 1e-7  # shortfall and excess, relative, at which the first component counts as optimal itself
 BESIDE = 8  # top eigenvectors among which a feasible direction is looked for where the eigenspace has none
@@ -28,8 +28,9 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     if point.loose or len(point.eigenvalues) < min(k, dual.pencil.size):
         point = dual.evaluate(point.prices, k=max(k, len(point.eigenvalues)))
     upper, proven = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
-    gap = relative_gap(upper, found.lower)
+    gap = dual.relative_gap(upper, found.lower)
     status = "optimal" if gap <= tol else "max_iter" if found.n_iter >= max_iter else "stalled"
+    unfinished = tuple(i for i in point.unfinished if i < k)
     vectors, n_tied = _choose_first(dual, point, found.factor)
     first = dual.pencil.variances(vectors[:, :1])[:, 0]
     spent = first[1:] * dual.per_bound
@@ -45,7 +46,7 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
         kkt=kkt,
         status=status,
         n_eigensolves=dual.n_eigensolves,
-        message=_message(status, gap, tight, n_tied, excess, shortfall, solver) + ("" if proven else UNPROVEN),
+        message=_message(status, gap, tight, n_tied, excess, shortfall, solver) + _doubts(proven, unfinished),
     )
     return DualResult(
         lambdas=dual.lambdas(point.prices),
@@ -56,7 +57,19 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
         certificate=certificate,
         solver=solver,
         n_iter=found.n_iter,
+        unfinished=unfinished,
     )
+
+
+def _doubts(proven: bool, unfinished: tuple[int, ...]) -> str:
+    """What an iterative eigen-solver leaves open."""
+    if unfinished:
+        which = ", ".join(str(i + 1) for i in unfinished)
+        return (
+            f" The eigen-solver did not converge for component{'s' if len(unfinished) > 1 else ''} {which} (eigenvalues lie "
+            "close together): use representation='covariance' or 'reduced' where they fit, or fewer components."
+        )
+    return "" if proven else UNPROVEN
 
 
 def _mixture_kkt(dual: Dual, point: DualPoint, factor: Array | None) -> float:

@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from .._progress import Callback
 from .._types import Array
 from ..dual import Dual, DualPoint
-from .found import Found, found_among, relative_gap
+from .found import Found, found_among
 
 #: Minimise g over one price, the others fixed: (evaluate, current price, unit) -> None; every evaluation is recorded.
 Line = Callable[[Callable[[float], DualPoint], int, float, float], None]
@@ -63,7 +63,7 @@ def descend(dual: Dual, line: Line, *, tol: float, max_iter: int, callback: Call
             found = search(best.prices, j)
             best = found if found.value < best.value else best
         if callback is not None:
-            callback(cycles, best.value, -np.inf, relative_gap(best.value, -np.inf))
+            callback(cycles, best.value, -np.inf, np.inf)
         if dual.proves_infeasible(best) or before - best.value <= 0.1 * tol * unit:
             break
     return found_among(dual, visited, n_iter=max(cycles, 1))

@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-
 from .._types import Array
 from ..dual import Dual, DualPoint
 from .bundle import Bundle
@@ -23,13 +21,6 @@ class Found:
     lower: float
     factor: Array | None
     n_iter: int
-
-
-def relative_gap(upper: float, lower: float) -> float:
-    """``|upper - lower| / |upper|``. Rounding may put lower above upper; by much, it is a gap like any other."""
-    if not np.isfinite(lower):
-        return np.inf
-    return abs(upper - lower) / max(abs(upper), np.finfo(float).tiny)
 
 
 def found_among(dual: Dual, visited: Sequence[DualPoint], n_iter: int | None = None) -> Found:

@@ -14,8 +14,11 @@ class InfeasibleBoundsError(ValueError):
     """No direction, and no mixture of directions, respects the bounds."""
 
 
-def explain_infeasible(dual: Dual, names: Sequence[str]) -> InfeasibleBoundsError:
-    """An error that names a background whose bound is too small, and the smallest bound that is attainable."""
+def explain_infeasible(dual: Dual, names: Sequence[str]) -> InfeasibleBoundsError | None:
+    """An error that names a background whose bound is too small, and the smallest bound that is attainable.
+
+    None where every bound turns out to be attainable: then a value that seemed to prove the contrary was rounding.
+    """
     alone = [smallest_attainable(dual, j, others=False) for j in range(dual.m)]
     too_small = [j for j in range(dual.m) if alone[j] > dual.bounds[j]]
     if too_small:
@@ -28,6 +31,8 @@ def explain_infeasible(dual: Dual, names: Sequence[str]) -> InfeasibleBoundsErro
         )
     together = np.array([smallest_attainable(dual, j, others=True) for j in range(dual.m)])
     j = int(np.argmin(together / dual.bounds))
+    if together[j] <= dual.bounds[j]:
+        return None
     if not np.isfinite(together[j]):
         told = ", ".join(f"{names[j]!r} ({dual.bounds[j]:.6g})" for j in range(dual.m))
         return InfeasibleBoundsError(

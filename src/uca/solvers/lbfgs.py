@@ -12,7 +12,7 @@ from scipy.optimize import minimize
 from .._progress import Callback
 from .._types import Array
 from ..dual import Dual
-from .found import Found, found_among, relative_gap
+from .found import Found, found_among
 
 
 def solve_lbfgs(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
@@ -27,7 +27,7 @@ def solve_lbfgs(dual: Dual, *, tol: float, max_iter: int, callback: Callback | N
         visited.append(point)
         if callback is not None:
             value = min(p.value for p in visited)
-            callback(len(visited), value, -np.inf, relative_gap(value, -np.inf))
+            callback(len(visited), value, -np.inf, np.inf)
         # Below the floor the bounds are infeasible and the value has no minimum: a flat gradient ends the search.
         gradient = np.zeros(dual.m) if dual.proves_infeasible(point) else 1.0 - point.spent
         return point.value / unit, gradient

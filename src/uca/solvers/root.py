@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from .._progress import Callback
 from ..dual import Dual, DualPoint
-from .found import Found, found_among, relative_gap
+from .found import Found, found_among
 
 BRACKET_START = 0.3  # in units of g(0)
 BRACKET_GROWTH = 10.0
@@ -29,7 +29,7 @@ def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | No
         visited.append(dual.evaluate(np.array([price])))
         if callback is not None:
             value = min(point.value for point in visited)
-            callback(len(visited), value, -np.inf, relative_gap(value, -np.inf))
+            callback(len(visited), value, -np.inf, np.inf)
         return float(1.0 - visited[-1].spent[0])
 
     if slope(0.0) < 0:

@@ -13,6 +13,8 @@ from ..operators.base import Pencil, embed
 from .infeasible import InfeasibleBoundsError
 from .solve import solve
 
+ROUNDING = 1e-12  # of later values, relative to the first
+
 
 def solve_sequential(pencil: Pencil, bounds: Array, *, k: int, **options: Any) -> list[DualResult]:
     """``k`` results, each with one vector (in the coordinates of ``pencil``) that respects the bounds where one can."""
@@ -29,6 +31,7 @@ def solve_sequential(pencil: Pencil, bounds: Array, *, k: int, **options: Any) -
                 f"component {i + 1} cannot respect the bounds orthogonally to the first {i}: {error} "
                 f"Or lower n_components to {i}, or use components='joint'."
             ) from None
+        options["unit"] = max(options.get("unit", 0.0), ROUNDING * abs(result.value))
         vector = result.vectors[:, :1]
         if i + 1 < k:
             space, reflector = space.complement(vector[:, 0])

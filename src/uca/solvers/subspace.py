@@ -17,7 +17,7 @@ from .._types import Array
 from ..dual import Dual, DualPoint
 from ..operators.span import orthonormal
 from .bundle import Bundle
-from .found import Found, relative_gap
+from .found import Found
 from .projected import Projected, contrast
 
 BUNDLE_MAX = 30  # directions kept; an eigenproblem of this order costs 0.1 ms
@@ -53,7 +53,7 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
         if best.loose and best.value <= lower + tol * abs(best.value):
             # The bounds have met, or a loose eigen-solve missed the top: look closely.
             best = point = dual.evaluate(best.prices)
-        gap = relative_gap(best.value, lower)
+        gap = dual.relative_gap(best.value, lower)
         if callback is not None:
             callback(n_iter, best.value, lower, gap)
         if dual.proves_infeasible(best) or not (moved or small.at_box):
