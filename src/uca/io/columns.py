@@ -73,9 +73,11 @@ def describe(frame: Any, features: Sequence[str], aside: Sequence[str]) -> list[
         more = f" and {len(plain) - 8} more" if len(plain) > 8 else ""
         word = "column" if len(plain) == 1 else "columns"
         notes.append(f"{word} without numbers set aside: {', '.join(plain[:8])}{more}")
-    for name in features:
-        if looks_like_id(name) and frame[name].dtype.kind in "iu":
-            notes.append(f"column {name!r} is used as a feature; if it identifies something, add --drop {name}")
+    notes += [
+        f"column {name!r} is used as a feature; if it identifies something, add --drop {name}"
+        for name in features
+        if looks_like_id(name) and frame[name].dtype.kind in "iu"
+    ]
     return notes
 
 

@@ -135,9 +135,14 @@ def _beside(path: Path, *names: str) -> list[str] | None:
         for ending in (".tsv", ".tsv.gz"):
             place = path.with_name(name + ending)
             if place.is_file():
-                text = gzip.open(place, "rt").read() if ending.endswith("gz") else place.read_text()
+                text = _text(place)
                 return [line.split("\t")[0] for line in text.splitlines() if line]
     return None
+
+
+def _text(path: Path) -> str:
+    content = path.read_bytes()
+    return (gzip.decompress(content) if path.suffix == ".gz" else content).decode()
 
 
 def _h5ad(path: Path) -> Raw:
