@@ -181,11 +181,11 @@ def _dtype(frame: Any) -> type:
 
 
 def _checked(table: Table) -> Table:
+    if len(table) == 0:
+        raise ValueError(f"{table.source} has no rows")
     if table.values.shape[1] == 0:
         reason = " ".join(table.notes) or "it has no columns"
         raise ValueError(f"{table.source} has no column of numbers: {reason}")
-    if len(table) == 0:
-        raise ValueError(f"{table.source} has no rows")
     return table
 
 
