@@ -334,7 +334,7 @@ USAGE = [
     (["fit", "treated.csv"], "name at least one background with -b"),
     (["fit"], "Missing argument 'TARGET'"),
     (["fti"], "No such command 'fti'"),
-    (["fit", "treated.csv", "-b", "control.csv", "-k", "two"], "'two'"),
+    (["fit", "treated.csv", "-b", "control.csv", "-k", "two"], "Invalid value for '--n-components'"),
     (["fit", "treated.csv", "-b", "control.csv", "--mising", "mean"], "No such option"),
     (["fit", "all.xlsx", "-b", "control.csv"], "the format is told by the end of the name"),
     (["fit", "all.csv", "--by", "group", "-b", "control"], "--by and --target go together"),
@@ -444,6 +444,7 @@ class TestDestination:
 
 
 PROGRAM = [sys.executable, "-m", "uca.cli"]
+HERE = {**os.environ, "PYTHONPATH": str(Path(uca.__file__).parents[1])}  # the package under test, from any folder
 SLOW_SAVE = """
 import sys, time, uca.persistence
 def save(model, path):
@@ -461,7 +462,11 @@ def test_interrupt_leaves_the_old_result(folder, page):
     listed = sorted(os.listdir("."))
     arguments = ["fit", "treated.csv", "-b", "other.csv", "-o", "out", "--force", "--no-report"]
     program = subprocess.Popen(
-        [sys.executable, "-c", SLOW_SAVE, *arguments], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        [sys.executable, "-c", SLOW_SAVE, *arguments],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=HERE,
     )
     try:
         assert program.stdout.readline().strip() == "saving"  # half of the files are written, elsewhere
@@ -481,14 +486,14 @@ def test_exit_codes_of_the_real_program(folder, tables):
     broken.to_csv("holes.csv", index=False)
     for target, code in (("nothing.csv", 2), ("holes.csv", 1), ("treated.csv", 0)):
         options = ["fit", target, "-b", "control.csv", "--no-report"]
-        done = subprocess.run([*PROGRAM, *options], capture_output=True, text=True)
+        done = subprocess.run([*PROGRAM, *options], capture_output=True, text=True, env=HERE)
         assert done.returncode == code, done.stderr
         assert "Traceback" not in done.stderr
         assert "\x1b" not in done.stdout + done.stderr  # no colours and no progress where there is no terminal
 
 
 def test_completion(folder):
-    environment = {**os.environ, "_UCA_COMPLETE": "complete_bash", "COMP_WORDS": "uca co", "COMP_CWORD": "1"}
+    environment = {**HERE, "_UCA_COMPLETE": "complete_bash", "COMP_WORDS": "uca co", "COMP_CWORD": "1"}
     done = subprocess.run(PROGRAM, capture_output=True, text=True, env=environment)
     assert done.stdout.split() == ["compare"]
 

@@ -19,12 +19,12 @@ from .compare import compare
 from .demo import demo
 from .fit import fit
 from .info import info
-from .program import Program, show_version
+from .program import Program, describe_program
 from .reproduce import reproduce
 from .transform import transform
 
 app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
-app.callback()(show_version)
+app.callback()(describe_program)
 for command in (fit, transform, compare, info, reproduce, demo):
     app.command()(command)
 

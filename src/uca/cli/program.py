@@ -96,15 +96,21 @@ def warnings_as_notes(notes: list[str]) -> Iterator[None]:
     notes += [str(w.message) for w in caught if "valid feature names" not in str(w.message)]
 
 
-def show_version(
-    version: Annotated[bool, typer.Option("--version", is_eager=True, help="print the version and stop")] = False,
-) -> None:
-    """Unique Component Analysis: what one dataset has and others do not."""
-    if version:
+def print_version(wanted: bool) -> None:
+    """The version, and nothing else."""
+    if wanted:
         from .. import __version__
 
         typer.echo(f"uca {__version__}")
         raise typer.Exit
 
 
-__all__ = ["Program", "explain", "output", "say", "show_version", "usage_error", "warnings_as_notes"]
+def describe_program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="print the version and stop")
+    ] = False,
+) -> None:
+    """Unique Component Analysis: what one dataset has and others do not."""
+
+
+__all__ = ["Program", "describe_program", "explain", "output", "say", "usage_error", "warnings_as_notes"]

@@ -44,6 +44,7 @@ def read_text(path: Path, kind: str, *, na: Sequence[str] = (), header: bool = T
             na_values=list(na),
             encoding="utf-8-sig",
             skipinitialspace=True,
+            float_precision="round_trip",  # the fast parser may be off in the last digit
             low_memory=False,
         )
     except (pandas.errors.ParserError, UnicodeDecodeError) as error:
