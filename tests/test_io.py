@@ -126,6 +126,11 @@ class TestText:
         table = read_table(self.put(tmp_path, "id;a;b\nx;1,5;2\ny;-0,25;3\n"))
         np.testing.assert_array_equal(table.values, [[1.5, 2], [-0.25, 3]])
 
+    def test_every_digit_is_read(self, tmp_path, rng):
+        values = rng.normal(size=(200, 5)) * 10.0 ** rng.integers(-20, 20, (200, 5))
+        pd.DataFrame(values, columns=list("abcde")).to_csv(tmp_path / "t.csv", index=False)
+        np.testing.assert_array_equal(read_table(tmp_path / "t.csv").values, values)
+
     def test_bom_and_spaces(self, tmp_path):
         (tmp_path / "t.csv").write_bytes(b"\xef\xbb\xbfa, b\n1, 2\n3, 4\n")
         assert read_table(tmp_path / "t.csv").features == ("a", "b")

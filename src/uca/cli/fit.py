@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from importlib import import_module
+from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -143,10 +144,8 @@ def _write(folder: Path, model: UCA, study: Study) -> None:
 
 
 def _made_from(study: Study, out: Path, seconds: float) -> dict[str, Any]:
-    from .. import __version__
-
     return {
-        "version": __version__,
+        "version": version("unique-component-analysis"),
         "target": {"source": study.target.source, "rows": len(study.target)},
         "background_sources": {
             name: {"source": table.source, "rows": len(table)} for name, table in study.backgrounds.items()

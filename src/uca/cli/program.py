@@ -7,6 +7,7 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from importlib.metadata import version as installed
 from typing import Annotated, Any
 
 import typer
@@ -99,9 +100,7 @@ def warnings_as_notes(notes: list[str]) -> Iterator[None]:
 def print_version(wanted: bool) -> None:
     """The version, and nothing else."""
     if wanted:
-        from .. import __version__
-
-        typer.echo(f"uca {__version__}")
+        typer.echo(f"uca {installed('unique-component-analysis')}")
         raise typer.Exit
 
 
