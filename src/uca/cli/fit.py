@@ -31,7 +31,7 @@ def fit(
     target: o.TargetValue = None,
     labels: o.Labels = None,
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the results [uca-TARGET]")
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the results (default: uca-TARGET)")
     ] = None,
     id: o.Id = None,
     drop: o.Drop = None,
@@ -43,7 +43,7 @@ def fit(
         o.Kind, typer.Option(help="whether only the first or every component is bound")
     ] = o.Kind.joint,
     bound: Annotated[
-        float | None, typer.Option(help="variance allowed in each background [what a random direction has]")
+        float | None, typer.Option(help="variance allowed in each background (default: what a random direction has)")
     ] = None,
     image_shape: Annotated[
         str | None, typer.Option(metavar="HxW", help="rows are images: draw components as images")

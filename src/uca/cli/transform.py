@@ -24,7 +24,9 @@ ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="model.skops, o
 def transform(
     model_file: ModelFile,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="table with the features of the model")],
-    out: Annotated[Path | None, typer.Option("--out", "-o", metavar="FILE", help="CSV file [standard output]")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="CSV file (default: standard output)")
+    ] = None,
     id: o.Id = None,
     drop: o.Drop = None,
     missing: o.HowMissing = o.Missing.error,
