@@ -13,6 +13,7 @@ from .estimators.cpca import CPCA, ContrastiveResult
 from .estimators.cpca_plus_plus import CPCAPlusPlus
 from .estimators.uca import UCA
 from .operators.moments import Moments
+from .persistence import load, save
 from .solvers.api import solve_dual
 from .solvers.infeasible import InfeasibleBoundsError
 
@@ -28,11 +29,13 @@ __all__ = [
     "InfeasibleBoundsError",
     "Moments",
     "__version__",
+    "load",
     "pool",
+    "save",
     "solve_dual",
 ]
 
-_ON_USE = {"datasets"}  # imported when first used; they may need an extra
+_ON_USE = {"comparison", "datasets", "io"}  # imported when first used; they may need an extra
 
 
 def __getattr__(name: str) -> _Any:

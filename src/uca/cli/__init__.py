@@ -1,0 +1,31 @@
+"""The command line program ``uca``: one command a file.
+
+Promises: exit code 0 for success, 1 for data that cannot be used, 2 for wrong usage, 130 for an interrupt; one line on
+standard error that says what to do, and a traceback only with ``--debug``; results on standard output, notes and progress on
+standard error.
+"""
+
+from __future__ import annotations
+
+import sys
+
+try:
+    import rich  # noqa: F401
+    import typer
+except ImportError:  # the program is installed with the package, its libraries with the extra
+    sys.exit("the program needs its libraries: pip install 'unique-component-analysis[cli]'")
+
+from .compare import compare
+from .demo import demo
+from .fit import fit
+from .info import info
+from .program import Program, describe_program
+from .reproduce import reproduce
+from .transform import transform
+
+app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
+app.callback()(describe_program)
+for command in (fit, transform, compare, info, reproduce, demo):
+    app.command()(command)
+
+__all__ = ["app"]

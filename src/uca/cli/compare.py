@@ -1,0 +1,123 @@
+"""``uca compare``: PCA, cPCA, cPCA++ and UCA side by side."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from ..comparison import Compared
+from ..comparison import compare as run
+from . import options as o
+from .destination import check_folder, new_folder
+from .inputs import Request, Study, read_study
+from .program import output, say, warnings_as_notes
+from .progress import Steps
+from .results import right, scores_csv
+
+FILES = ("scores.csv", "compare.json")
+
+
+def compare(
+    table: o.Target,
+    background: o.Backgrounds = None,
+    n_components: o.NComponents = 2,
+    by: o.By = None,
+    target: o.TargetValue = None,
+    labels: o.Labels = None,
+    groups: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="rows that belong together stay on one side of each fold")
+    ] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for scores and metrics")
+    ] = None,
+    id: o.Id = None,
+    drop: o.Drop = None,
+    missing: o.HowMissing = o.Missing.error,
+    na: o.Na = None,
+    no_header: o.NoHeader = False,
+    scale: o.ScaleBy = o.Scale.own,
+    force: o.Force = False,
+    as_json: o.Json = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """PCA, cPCA (automatic alpha), cPCA++, and UCA with backgrounds pooled and split; with metrics if there are labels."""
+    request = Request(
+        table, background or (), by, target, labels, id, drop or (), na or (), not no_header, missing.value, groups
+    )
+    if out is not None:
+        check_folder(out, FILES, force)
+    with Steps(silent=quiet or as_json) as steps:
+        steps.step(f"reading {table}")
+        study = read_study(request)
+        notes = list(study.notes)
+        with warnings_as_notes(notes):
+            results = run(
+                study.target.data(),
+                study.background_data,
+                n_components=n_components,
+                scale=scale.value_for_model,
+                labels=study.labels,
+                groups=None if groups is None else study.target.columns[groups],
+                on_method=lambda method: steps.step(f"fitting {method}"),
+            )
+        content = _content(results, study, notes)
+        if out is not None:
+            with new_folder(out) as folder:
+                _write(folder, results, study, content)
+    _tell(content, out, quiet, as_json)
+
+
+def _content(results: tuple[Compared, ...], study: Study, notes: list[str]) -> dict[str, Any]:
+    rows = [
+        {
+            "method": result.method,
+            **{name: None if math.isnan(value) else value for name, value in result.metrics.items()},
+            "note": result.note,
+        }
+        for result in results
+    ]
+    return {"labels": study.label_name, "methods": rows, "notes": list(dict.fromkeys(notes))}
+
+
+def _write(folder: Path, results: tuple[Compared, ...], study: Study, content: dict[str, Any]) -> None:
+    done = {result.method: result.scores for result in results if result.scores is not None}
+    names = [f"{method} {i + 1}" for method, scores in done.items() for i in range(scores.shape[1])]
+    scores = np.hstack(list(done.values()))
+    text = scores_csv(scores, names, study.target, study.labels, study.label_name)
+    (folder / "scores.csv").write_text(text, encoding="utf-8")
+    (folder / "compare.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _tell(content: dict[str, Any], out: Path | None, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(content))
+        return
+    say(content["notes"], quiet=quiet)
+    if quiet:
+        return
+    names = list(dict.fromkeys(name for row in content["methods"] for name in row if name not in ("method", "note")))
+    table = RichTable("method", *right(*map(_heading, names)), "")
+    for row in content["methods"]:
+        table.add_row(row["method"], *(_number(row.get(name)) for name in names), Text(row["note"]))
+    output().print(table)
+    told = f"AUC, ARI and silhouette tell how well the scores tell {content['labels']!r}, which no method was shown"
+    if content["labels"] is not None:
+        output().print(told, highlight=False, markup=False)
+    if out is not None:
+        output().print(f"wrote {out}: {', '.join(FILES)}", highlight=False, markup=False, soft_wrap=True)
+
+
+def _heading(name: str) -> str:
+    return name if name in ("AUC", "ARI", "silhouette", "seconds") else f"variance in {name}"
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.3g}"

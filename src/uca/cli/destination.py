@@ -1,0 +1,128 @@
+"""Results appear whole or not at all.
+
+Promises: files are written to a temporary folder beside the destination, which takes its place in one step where the system
+can exchange two names (Linux), else in two renames; an interrupted run leaves the old result. Only folders and files that
+the program itself wrote are replaced, and only with ``--force``.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import shutil
+import signal
+import sys
+import tempfile
+import threading
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from .program import usage_error
+
+_AT_FDCWD, _RENAME_EXCHANGE = -100, 2
+
+
+def check_folder(out: Path, own: Collection[str], force: bool) -> None:
+    """Refuse, before any work, a folder that may not be replaced; ``own`` are the names the command writes."""
+    place = out.resolve()
+    if place.exists() and not place.is_dir():
+        raise usage_error(f"{out} is a file; name a folder with -o")
+    if not place.is_dir():
+        _check_parent(place.parent)
+        return
+    if place == Path.cwd() or place in Path.cwd().parents:
+        raise usage_error(f"{out} is the current folder or holds it; name a new folder with -o")
+    others = sorted(path.name for path in place.iterdir() if path.name not in own)
+    if others:
+        raise usage_error(f"{out} holds other files ({', '.join(others[:3])}); name another folder with -o")
+    if any(place.iterdir()) and not force:
+        raise usage_error(f"{out} holds an earlier result; add --force to replace it, or name another folder with -o")
+
+
+def check_file(out: Path, force: bool) -> None:
+    """Refuse, before any work, a file that may not be replaced."""
+    if out.is_dir():
+        raise usage_error(f"{out} is a folder; name a file with -o")
+    if out.exists() and not force:
+        raise usage_error(f"{out} exists; add --force to replace it, or name another file with -o")
+    _check_parent(out.resolve().parent)
+
+
+def _check_parent(parent: Path) -> None:
+    there = next(path for path in (parent, *parent.parents) if path.exists())
+    if not there.is_dir() or not os.access(there, os.W_OK):
+        raise usage_error(f"{there} cannot be written to; name another place with -o")
+
+
+@contextmanager
+def new_folder(out: Path) -> Iterator[Path]:
+    """A temporary folder that becomes ``out`` if the block succeeds, and vanishes if not."""
+    place = out.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+    try:
+        temporary.chmod(0o777 & ~_umask())  # mkdtemp makes folders for the owner alone
+        yield temporary
+        with _no_interrupt():
+            _put(temporary, place)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+
+
+def write_file(out: Path, text: str) -> None:
+    """Write a text file by way of a temporary one."""
+    place = out.resolve()
+    place.parent.mkdir(parents=True, exist_ok=True)
+    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
+            stream.write(text)
+        Path(name).chmod(0o666 & ~_umask())
+        Path(name).replace(place)
+    finally:
+        Path(name).unlink(missing_ok=True)
+
+
+def _put(temporary: Path, place: Path) -> None:
+    """Give the folder its name; what had the name before is under the temporary one afterwards."""
+    if not place.exists():
+        temporary.rename(place)
+    elif not _exchange(temporary, place):
+        old = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}.old."))
+        place.replace(old)
+        try:
+            temporary.rename(place)
+        except BaseException:
+            old.rename(place)
+            raise
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _exchange(one: Path, other: Path) -> bool:
+    """Swap two names in one step, where the system can."""
+    if not sys.platform.startswith("linux"):
+        return False
+    rename = getattr(ctypes.CDLL(None, use_errno=True), "renameat2", None)
+    if rename is None:
+        return False
+    return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
+
+
+@contextmanager
+def _no_interrupt() -> Iterator[None]:
+    """Hold an interrupt back for the moment of the exchange."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+
+
+def _umask() -> int:
+    umask = os.umask(0)
+    os.umask(umask)
+    return umask

@@ -1,0 +1,115 @@
+"""The program around its commands: what an exception becomes, and where text goes."""
+
+from __future__ import annotations
+
+import sys
+import traceback
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from importlib.metadata import version as installed
+from typing import Annotated, Any
+
+import typer
+from rich.console import Console
+from typer.core import TyperGroup
+
+USAGE, DATA, INTERRUPTED = 2, 1, 130
+WIDTH = 140  # of tables where there is no terminal to fit into
+# Typer carries its own copy of click in some versions: find the class that all wrong usage derives from by its heir.
+WrongUsage: Any = typer.BadParameter.__base__
+
+
+class Program(TyperGroup):
+    """The group of commands; turns every exception into one line and an exit code."""
+
+    def main(
+        self,
+        args: Sequence[str] | None = None,
+        prog_name: str | None = None,
+        complete_var: str | None = None,
+        standalone_mode: bool = True,
+        windows_expand_args: bool = True,
+        **extra: Any,
+    ) -> Any:
+        arguments = list(sys.argv[1:] if args is None else args)
+        options = {"complete_var": complete_var, "windows_expand_args": windows_expand_args, **extra}
+        if not standalone_mode or not arguments:  # without arguments: the help
+            return super().main(arguments, prog_name, standalone_mode=standalone_mode, **options)
+        sys.exit(self._run(arguments, prog_name, options))
+
+    def _run(self, arguments: list[str], prog_name: str | None, extra: dict[str, Any]) -> int:
+        try:
+            code = super().main(arguments, prog_name, standalone_mode=False, **extra)
+        except (KeyboardInterrupt, typer.Abort):
+            code = INTERRUPTED
+        except Exception as error:
+            if "--debug" in arguments:
+                traceback.print_exc()
+            command = next((f"uca {name}" for name in arguments if name in self.commands), "uca")
+            line, code = explain(error, command)
+            typer.echo(line, err=True)
+        if code == INTERRUPTED:
+            typer.echo("uca: interrupted; no result was changed", err=True)
+        return code if isinstance(code, int) else 0
+
+
+def explain(error: Exception, command: str = "uca") -> tuple[str, int]:
+    """One line for an exception, and its exit code."""
+    text = " ".join((error.format_message() if isinstance(error, WrongUsage) else str(error)).split())
+    if isinstance(error, WrongUsage):
+        stop = "" if text.endswith((".", "?")) else "."
+        return f"{command}: {text}{stop} See {command} --help", USAGE
+    if isinstance(error, OSError) and error.filename is not None and error.strerror:
+        return f"uca: {error.filename}: {error.strerror}", DATA
+    if isinstance(error, MemoryError):
+        return f"uca: not enough memory. {text}".rstrip(), DATA
+    if isinstance(error, (ValueError, OSError, ImportError)):
+        return f"uca: {text}", DATA
+    return f"uca: unexpected {type(error).__name__}: {text}. Run again with --debug and report what it prints", DATA
+
+
+def usage_error(text: str) -> Exception:
+    """What to raise for wrong usage; the line ends with a pointer to the help."""
+    error: Exception = WrongUsage(text)
+    return error
+
+
+def output() -> Console:
+    """Where results go."""
+    return Console() if sys.stdout.isatty() else Console(width=WIDTH)
+
+
+def say(notes: Sequence[str], *, quiet: bool = False) -> None:
+    """Print notes to standard error, a line each."""
+    for note in () if quiet else dict.fromkeys(notes):
+        typer.echo(f"note: {' '.join(note.split())}", err=True)
+
+
+@contextmanager
+def warnings_as_notes(notes: list[str]) -> Iterator[None]:
+    """Collect what libraries warn of; warnings meant for programmers are dropped."""
+    with warnings.catch_warnings(record=True) as caught:
+        warnings.simplefilter("ignore")
+        warnings.simplefilter("always", UserWarning)
+        yield
+    # scikit-learn is told of names of sparse columns by nobody; they were matched when the file was read.
+    notes += [str(w.message) for w in caught if "valid feature names" not in str(w.message)]
+
+
+def print_version(wanted: bool) -> None:
+    """The version, and nothing else."""
+    if wanted:
+        typer.echo(f"uca {installed('unique-component-analysis')}")
+        raise typer.Exit
+
+
+def describe_program(
+    version: Annotated[
+        bool, typer.Option("--version", callback=print_version, is_eager=True, help="print the version and stop")
+    ] = False,
+) -> None:
+    """Unique Component Analysis: what one dataset has and others do not."""
+
+
+__all__ = ["Program", "describe_program", "explain", "output", "say", "usage_error", "warnings_as_notes"]

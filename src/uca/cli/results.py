@@ -1,0 +1,145 @@
+"""A fitted model as files and as tables for a terminal."""
+
+from __future__ import annotations
+
+import csv
+import io
+from dataclasses import asdict
+from typing import Any
+
+import numpy as np
+from rich.table import Table as RichTable
+
+from .._types import Array
+from ..io import Table
+from .program import output
+
+
+def component_names(model: Any) -> list[str]:
+    """UC1, UC2, …, counted as the tables count."""
+    return [f"UC{i + 1}" for i in range(model.components_.shape[0])]
+
+
+def scores_csv(
+    scores: Array, names: list[str], table: Table, labels: Array | None = None, label: str | None = None
+) -> str:
+    """A row a row of the table: its id (or number), its label, its scores with all their digits."""
+    header = ["id", *([] if labels is None else [label or "label"]), *names]
+    ids = row_ids(table)
+    left = [ids] if labels is None else [ids, labels]
+    return _csv(header, zip(*left, *np.asarray(scores).T.tolist(), strict=True))
+
+
+def components_csv(model: Any, features: tuple[str, ...] | None) -> str:
+    """A row a feature: its name and its weight in each component."""
+    names = features or tuple(f"feature{i + 1}" for i in range(model.n_features_in_))
+    return _csv(["feature", *component_names(model)], zip(names, *model.components_.tolist(), strict=True))
+
+
+def row_ids(table: Table) -> list[str]:
+    """Ids, or row numbers from 1."""
+    return [str(i + 1) for i in range(len(table))] if table.ids is None else [str(i) for i in table.ids]
+
+
+def _csv(header: list[str], rows: Any) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(header)
+    writer.writerows(rows)
+    return text.getvalue()
+
+
+def describe(model: Any) -> dict[str, Any]:
+    """What a fitted model found, as plain numbers and text for JSON."""
+    known: dict[str, Any] = {
+        "method": type(model).__name__,
+        "parameters": {key: _plain(value) for key, value in model.get_params().items() if not callable(value)},
+        "n_samples": model.n_samples_,
+        "n_features": model.n_features_in_,
+        "backgrounds": _backgrounds(model),
+        "components": _components(model),
+    }
+    if hasattr(model, "alpha_"):
+        known["alpha"] = float(model.alpha_)
+    if hasattr(model, "certificate_"):
+        known["certificate"] = {key: _plain(value) for key, value in asdict(model.certificate_).items()}
+        known["solver"] = model.solver_
+    return {**known, "representation": model.representation_}
+
+
+def _backgrounds(model: Any) -> list[dict[str, Any]]:
+    rows = [{"name": name} for name in model.background_names_]
+    if hasattr(model, "lambdas_"):
+        for row, weight, bound in zip(rows, model.lambdas_, model.bounds_, strict=True):
+            row.update({"lambda": float(weight), "bound": float(bound)})
+    return rows
+
+
+def _components(model: Any) -> list[dict[str, Any]]:
+    return [
+        {
+            "name": name,
+            "eigenvalue": float(model.eigenvalues_[i]),
+            "target_variance": float(model.explained_variance_[i]),
+            "target_share": float(model.explained_variance_ratio_[i]),
+            "background_variance": {
+                key: float(value)
+                for key, value in zip(model.background_names_, model.background_variance_[i], strict=True)
+            },
+        }
+        for i, name in enumerate(component_names(model))
+    ]
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def show(found: dict[str, Any]) -> None:
+    """Print the tables of a model that :func:`describe` described, and its certificate in words."""
+    backgrounds, components = found["backgrounds"], found["components"]
+    rows = "?" if found["n_samples"] is None else found["n_samples"]
+    _print(f"{found['method']}: target {rows} x {found['n_features']}, {len(backgrounds)} background(s)")
+    if any("lambda" in row for row in backgrounds):
+        table = RichTable("background", *right("lambda", "bound"))
+        for row in backgrounds:
+            table.add_row(_cell(row["name"]), f"{row['lambda']:.6g}", f"{row['bound']:.4g}")
+        output().print(table)
+    table = RichTable(
+        "component", *right("variance in target", "% of target", *(f"in {b['name']}" for b in backgrounds))
+    )
+    bounds = {row["name"]: row.get("bound", np.inf) for row in backgrounds}
+    over = False
+    for row in components:
+        marks = {
+            name: "*" if value > bounds[name] * (1 + 1e-6) else "" for name, value in row["background_variance"].items()
+        }
+        over = over or any(marks.values())
+        values = (f"{value:.4g}{marks[name]}" for name, value in row["background_variance"].items())
+        table.add_row(row["name"], f"{row['target_variance']:.4g}", f"{100 * row['target_share']:.1f}", *values)
+    output().print(table)
+    if over:
+        _print("* more than the bound: only the first component is bound, --components sequential bounds them all")
+    if "certificate" in found:
+        _print(found["certificate"]["message"])
+    if "alpha" in found:
+        _print(f"alpha {found['alpha']:.4g}")
+
+
+def right(*names: str) -> list[Any]:
+    """Columns of numbers."""
+    from rich.table import Column
+
+    return [Column(_cell(name), justify="right") for name in names]
+
+
+def _cell(text: str) -> Any:
+    from rich.text import Text
+
+    return Text(text)  # names of files may hold square brackets
+
+
+def _print(text: str) -> None:
+    output().print(text, highlight=False, markup=False, soft_wrap=True)

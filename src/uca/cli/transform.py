@@ -1,0 +1,79 @@
+"""``uca transform``: scores of new rows from a model file."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import numpy as np
+import typer
+
+from .. import persistence
+from ..io import Table, handle_missing, match_features, split
+from . import options as o
+from .destination import check_file, write_file
+from .inputs import read_one
+from .program import say, usage_error, warnings_as_notes
+from .progress import Steps
+from .results import component_names, row_ids, scores_csv
+
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="model.skops, or the folder that uca fit wrote")]
+
+
+def transform(
+    model_file: ModelFile,
+    data: Annotated[Path, typer.Argument(metavar="DATA", help="table with the features of the model")],
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help="CSV file (default: standard output)")
+    ] = None,
+    id: o.Id = None,
+    drop: o.Drop = None,
+    missing: o.HowMissing = o.Missing.error,
+    na: o.Na = None,
+    no_header: o.NoHeader = False,
+    force: o.Force = False,
+    as_json: o.Json = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Scores of the rows of DATA on the components of MODEL.
+
+    Columns are matched by name; those the model does not know are left out. --missing mean fills in the mean of the target
+    that the model was fitted on.
+    """
+    if missing.value == "drop-columns":
+        raise usage_error("--missing drop-columns: the model needs all its columns; choose another")
+    if out is not None:
+        check_file(out, force)
+    notes: list[str] = []
+    with Steps(silent=quiet or as_json) as steps, warnings_as_notes(notes):
+        steps.step(f"reading {data}")
+        model = read_model(model_file)
+        raw = read_one(data, na=na or (), header=not no_header)
+        table = match_features(split(raw, id=id, drop=drop or ()), _features(model, model_file), extra=True)
+        table = handle_missing({"data": table}, missing.value, fill=np.asarray(model.mean_))["data"]
+        scores = np.asarray(model.transform(table.data()))
+    say([*table.notes, *notes], quiet=quiet or as_json)
+    names = component_names(model)
+    text = scores_csv(scores, names, table)
+    if as_json:
+        text = json.dumps({"ids": row_ids(table), "components": names, "scores": scores.tolist()}) + "\n"
+    if out is None:
+        typer.echo(text, nl=False)
+    else:
+        write_file(out, text)
+
+
+def read_model(path: Path) -> Any:
+    """A model from its file, or from the folder it is in."""
+    path = path / "model.skops" if path.is_dir() else path
+    if not path.exists():
+        raise usage_error(f"{path} does not exist; give the model.skops that uca fit wrote")
+    return persistence.load(path)
+
+
+def _features(model: Any, path: Path) -> Table:
+    """An empty table with the features of the model."""
+    names = getattr(model, "feature_names_in_", None)
+    return Table(str(path), np.empty((0, model.n_features_in_)), None if names is None else tuple(map(str, names)))

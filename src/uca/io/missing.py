@@ -1,0 +1,150 @@
+"""Missing values: an error that counts them, or what the caller chose instead.
+
+Promises: after :func:`handle_missing` every value is finite, all tables have the same features, and ``notes`` say what was
+filled or dropped. A table is filled from its own values, as it is standardised by its own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._types import Array
+from .table import Table
+
+MISSING = ("error", "mean", "median", "zero", "drop-rows", "drop-columns")
+WORST = 5
+
+
+def handle_missing(tables: Mapping[str, Table], how: str = "error", *, fill: Array | None = None) -> dict[str, Table]:
+    """Deal with missing values in tables that have the same features.
+
+    Parameters
+    ----------
+    tables : dict of name -> Table
+    how : {"error", "mean", "median", "zero", "drop-rows", "drop-columns"}
+        "drop-columns" drops a feature from all tables if it is incomplete in any.
+    fill : array of shape (p,), optional
+        What "mean" fills in, instead of each table's own means.
+
+    Returns
+    -------
+    tables : dict of name -> Table
+    """
+    if how not in MISSING:
+        raise ValueError(f"missing must be one of {', '.join(MISSING)}; got {how!r}")
+    counts = {name: _count(table) for name, table in tables.items()}
+    if not any(count.any() for count in counts.values()):
+        return dict(tables)
+    if how == "error":
+        raise ValueError(_complaint(tables, counts))
+    if how == "drop-columns":
+        return _drop_columns(tables, sum(counts.values()))
+    return {
+        name: table if not counts[name].any() else _ways(fill)[how](table, counts[name])
+        for name, table in tables.items()
+    }
+
+
+def _ways(fill: Array | None) -> dict[str, Callable[[Table, Array], Table]]:
+    return {
+        "drop-rows": _drop_rows,
+        "zero": lambda table, count: _filled(table, count, np.zeros(len(count)), "0"),
+        "mean": lambda table, count: _filled(
+            table,
+            count,
+            _summary(table, count, np.nanmean) if fill is None else fill,
+            "the mean of the column" if fill is None else "the mean of the model's target",
+        ),
+        "median": lambda table, count: _filled(
+            table, count, _summary(table, count, np.nanmedian), "the median of the column"
+        ),
+    }
+
+
+def _count(table: Table) -> Array:
+    """Missing values in each column; infinite ones are refused."""
+    stored = table.values.data if table.is_sparse else table.values
+    infinite = int(np.isinf(stored).sum()) if stored.dtype.kind == "f" else 0
+    if infinite:
+        raise ValueError(f"{table.source} has {infinite} infinite values: correct the file, or leave the columns out")
+    if stored.dtype.kind != "f":
+        return np.zeros(table.values.shape[1], dtype=int)
+    if table.is_sparse:
+        return np.bincount(table.values.indices[np.isnan(stored)], minlength=table.values.shape[1])
+    return np.asarray(np.isnan(table.values).sum(axis=0))
+
+
+def _name(table: Table, column: int) -> str:
+    return f"column {column}" if table.features is None else repr(table.features[column])
+
+
+def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array]) -> str:
+    parts = []
+    for name, table in tables.items():
+        count = counts[name]
+        if count.any():
+            worst = [int(i) for i in np.argsort(-count, kind="stable")[:WORST] if count[i]]
+            listed = ", ".join(f"{_name(table, i)} {count[i]}" for i in worst)
+            columns = int((count > 0).sum())
+            most = f", most in {listed}" if columns > WORST else f": {listed}"
+            parts.append(
+                f"{table.source} ({name}) misses {int(count.sum())} values in {columns} of {len(count)} columns{most}"
+            )
+    return f"{'; '.join(parts)}. Choose what to do: --missing {'|'.join(MISSING[1:])}"
+
+
+def _summary(table: Table, count: Array, function: Callable[..., Any]) -> Array:
+    if table.is_sparse:
+        raise ValueError(f"{table.source} is sparse: choose --missing zero, drop-rows or drop-columns")
+    empty = np.flatnonzero(count == len(table))
+    if len(empty):
+        raise ValueError(
+            f"{_name(table, int(empty[0]))} of {table.source} has no values at all: choose --missing drop-columns"
+        )
+    out = np.zeros(len(count))
+    some = np.flatnonzero(count)
+    out[some] = function(table.values[:, some], axis=0)
+    return out
+
+
+def _filled(table: Table, count: Array, values: Array, what: str) -> Table:
+    note = f"{table.source}: {int(count.sum())} missing values were replaced by {what}"
+    filled = table.values.copy()
+    if table.is_sparse:
+        filled.data = np.nan_to_num(filled.data, nan=0.0)
+        filled.eliminate_zeros()
+    else:
+        rows, columns = np.nonzero(np.isnan(filled))
+        filled[rows, columns] = values[columns]
+    return replace(table, values=filled, notes=(*table.notes, note))
+
+
+def _drop_rows(table: Table, count: Array) -> Table:
+    if table.is_sparse:
+        bad = np.isnan(table.values.data)
+        incomplete = np.zeros(len(table), dtype=bool)
+        incomplete[np.repeat(np.arange(len(table)), np.diff(table.values.indptr))[bad]] = True
+    else:
+        incomplete = np.isnan(table.values).any(axis=1)
+    left = len(table) - int(incomplete.sum())
+    if left < 2:
+        raise ValueError(f"{table.source} has {left} complete rows: choose another --missing than drop-rows")
+    note = f"{table.source}: {int(incomplete.sum())} of {len(table)} rows have missing values and were dropped"
+    return replace(table.rows(~incomplete), notes=(*table.notes, note))
+
+
+def _drop_columns(tables: Mapping[str, Table], counts: Any) -> dict[str, Table]:
+    first = next(iter(tables.values()))
+    kept = np.flatnonzero(counts == 0).tolist()
+    if not kept:
+        raise ValueError("every column has missing values in some table: choose another --missing than drop-columns")
+    names = [_name(first, int(i)) for i in np.flatnonzero(counts)]
+    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
+    note = f"columns dropped from every table for missing values: {', '.join(names[:8])}{more}"
+    dropped = {name: table.take(kept) for name, table in tables.items()}
+    name = next(iter(dropped))
+    return {**dropped, name: replace(dropped[name], notes=(*dropped[name].notes, note))}

@@ -1,0 +1,209 @@
+"""Fitted models in files, without pickle.
+
+Promises: :func:`load` builds objects of this package, arrays, numbers, text and their containers, and nothing else; a file
+that names any other type is refused before anything is built, and one whose arrays do not fit together is refused after.
+:func:`save` never leaves half a file. Rows of data are not in the file, because a fitted model does not keep them.
+"""
+
+from __future__ import annotations
+
+import os
+import tempfile
+import warnings
+import zipfile
+from copy import copy
+from importlib.metadata import version
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .estimators.base import ContrastiveTransformer
+from .estimators.cpca import CPCA
+from .estimators.cpca_plus_plus import CPCAPlusPlus
+from .estimators.uca import UCA
+
+MODELS = (UCA, CPCA, CPCAPlusPlus)
+FORMAT = 1
+#: The types of this package that a file may name; all else is what skops holds to be harmless.
+TRUSTED = (
+    "uca.dual.Certificate",
+    "uca.estimators.cpca.CPCA",
+    "uca.estimators.cpca.ContrastiveResult",
+    "uca.estimators.cpca_plus_plus.CPCAPlusPlus",
+    "uca.estimators.uca.UCA",
+)
+
+
+def save(model: Any, path: Any) -> Path:
+    """Write a fitted model to a file that :func:`load` reads.
+
+    Parameters
+    ----------
+    model : UCA, CPCA or CPCAPlusPlus
+        A fitted model. After ``partial_fit`` the solution is kept, not the sums behind it: a loaded model gives scores, but
+        a stream begins anew.
+    path : path
+        Usually ``something.skops``. An existing file is replaced, in one step.
+
+    Returns
+    -------
+    path : Path
+
+    Examples
+    --------
+    >>> import tempfile, numpy as np, uca
+    >>> model = uca.UCA().fit(np.random.default_rng(0).normal(size=(20, 3)))
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     path = uca.save(model, folder + "/model.skops")
+    ...     print(uca.load(path))
+    UCA()
+    """
+    if type(model) not in MODELS:
+        raise TypeError(
+            f"save takes a UCA, CPCA or CPCAPlusPlus; got {type(model).__name__}. For a pipeline use skops.io.dump, and "
+            "skops.io.load with trusted=uca.persistence.TRUSTED"
+        )
+    check_is_fitted(model)
+    path = Path(path)
+    _replace(path, _dump(_portable(model)))
+    return path
+
+
+def load(path: Any) -> Any:
+    """Read a model that :func:`save` wrote.
+
+    Parameters
+    ----------
+    path : path
+
+    Returns
+    -------
+    model : UCA, CPCA or CPCAPlusPlus
+
+    Raises
+    ------
+    ValueError
+        If the file is damaged, names a type that a model does not consist of, or holds something else than a model.
+
+    Warns
+    -----
+    UserWarning
+        If another version of the package wrote the file.
+    """
+    path = Path(path)
+    content = _construct(path)
+    if not isinstance(content, dict) or type(content.get("model")) not in MODELS:
+        raise ValueError(f"{path} is a skops file, but not one that uca.save wrote: it holds no model of this package")
+    if content.get("format") != FORMAT:
+        raise ValueError(
+            f"{path} has file format {content.get('format')!r}, this version reads {FORMAT}: "
+            "update the package, or fit the model again"
+        )
+    _check_model(content["model"], path)
+    written = content.get("versions", {}).get("unique-component-analysis")
+    if written != version("unique-component-analysis"):
+        warnings.warn(
+            f"{path} was written by version {written} of unique-component-analysis, this is "
+            f"{version('unique-component-analysis')}: if results differ, fit the model again",
+            UserWarning,
+            stacklevel=2,
+        )
+    return content["model"]
+
+
+def _skops() -> Any:
+    try:
+        import skops.io
+    except ImportError as error:
+        raise ImportError("model files need skops: pip install 'unique-component-analysis[cli]'") from error
+    return skops.io
+
+
+def _portable(model: ContrastiveTransformer) -> ContrastiveTransformer:
+    """The model without the sums of a stream, which are solved first."""
+    model.components_  # noqa: B018  # a stream is solved when a result is asked for
+    model = copy(model)
+    model.__dict__.pop("_stream", None)
+    return model
+
+
+def _dump(model: ContrastiveTransformer) -> bytes:
+    skops = _skops()
+    packages = ("unique-component-analysis", "scikit-learn", "numpy")
+    content = {"format": FORMAT, "versions": {name: version(name) for name in packages}, "model": model}
+    data: bytes = skops.dumps(content, compression=zipfile.ZIP_DEFLATED)
+    unknown = _unknown(skops.get_untrusted_types(data=data))
+    if unknown:
+        raise TypeError(
+            f"the model holds {', '.join(unknown)}, which a model file may not: use plain numbers and text as parameters "
+            "(verbose=False instead of a function, random_state as a number) and fit on numpy arrays or tables"
+        )
+    return data
+
+
+def _unknown(types: list[str]) -> list[str]:
+    return sorted(set(types) - set(TRUSTED))
+
+
+def _construct(path: Path) -> Any:
+    """The content of a file, after every type it names was checked."""
+    skops = _skops()
+    data = path.read_bytes()  # read once: what is checked is what is built
+    try:
+        unknown = _unknown(skops.get_untrusted_types(data=data))
+        if not unknown:
+            _check_sums(data)
+            return skops.loads(data, trusted=list(TRUSTED))
+    except Exception as error:  # a damaged file can fail in any way that zip, JSON, numpy or skops know
+        raise ValueError(f"{path} is not a model file, or is damaged ({type(error).__name__}: {error})") from error
+    raise ValueError(
+        f"{path} names types that no model consists of: {', '.join(unknown)}. It was not loaded; "
+        "get the file from a source you trust"
+    )
+
+
+def _check_sums(data: bytes) -> None:
+    import io
+
+    with zipfile.ZipFile(io.BytesIO(data)) as archive:
+        broken = archive.testzip()
+    if broken is not None:
+        raise ValueError(f"checksum of {broken} differs")
+
+
+def _check_model(model: Any, path: Path) -> None:
+    """Refuse a model whose arrays do not fit together or are not finite."""
+    values = vars(model)
+    p = values.get("n_features_in_")
+    components = values.get("components_")
+    vectors = [values.get("mean_"), values.get("scale_")]
+    whole = (
+        isinstance(p, int)
+        and isinstance(components, np.ndarray)
+        and components.ndim == 2
+        and components.shape[1] == p
+        and all(isinstance(vector, np.ndarray) and vector.shape == (p,) for vector in vectors)
+        and all(array.dtype.kind == "f" and np.isfinite(array).all() for array in (components, *vectors))
+        and len(values.get("feature_names_in_", range(p))) == p
+        and np.shape(values.get("explained_variance_")) == components.shape[:1]
+    )
+    if not whole:
+        raise ValueError(f"{path} holds a model whose parts do not fit together: fit the model again")
+
+
+def _replace(path: Path, data: bytes) -> None:
+    """Write to a temporary file in the same folder, then move it into place."""
+    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+    temporary = Path(name)
+    try:
+        with os.fdopen(handle, "wb") as stream:
+            stream.write(data)
+        umask = os.umask(0)
+        os.umask(umask)
+        temporary.chmod(0o666 & ~umask)  # mkstemp makes files for the owner alone
+        temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
