@@ -449,7 +449,8 @@ class TestDestination:
 PROGRAM = [sys.executable, "-m", "uca.cli"]
 HERE = {**os.environ, "PYTHONPATH": str(Path(uca.__file__).parents[1])}  # the package under test, from any folder
 SLOW_SAVE = """
-import sys, time, uca.persistence
+import signal, sys, time, uca.persistence
+signal.signal(signal.SIGINT, signal.default_int_handler)  # which a parent in the background has switched off
 def save(model, path):
     print("saving", flush=True)
     time.sleep(60)

@@ -258,10 +258,14 @@ def test_real_ctrl_c_in_the_middle_of_a_pass(rng, representation, monkeypatch):
         signal.pthread_kill(main, signal.SIGINT)
 
     thread = threading.Thread(target=press)
-    thread.start()
-    with pytest.raises(KeyboardInterrupt):
-        model.fit(target, backgrounds=background)
-    thread.join()
+    handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # which a parent in the background switches off
+    try:
+        thread.start()
+        with pytest.raises(KeyboardInterrupt):
+            model.fit(target, backgrounds=background)
+    finally:
+        thread.join()
+        signal.signal(signal.SIGINT, handler)
     assert model.__dict__ == before
     monkeypatch.undo()
     model.fit(target[:100], backgrounds=background[:100])
