@@ -81,21 +81,23 @@ def variance(model: Any, *, ax: Axes | None = None) -> Axes:
     width = 0.8 / n_sets
     ax = axes(ax, (max(4.2, 2.2 + 0.35 * k * n_sets), 3.6))
     centres = np.arange(k)[:, np.newaxis] + width * (np.arange(n_sets) - (n_sets - 1) / 2)
+    handles: list[Any] = []
     for j, name in enumerate(["target", *model.background_names_]):
-        ax.bar(centres[:, j], heights[:, j], width=0.92 * width, color=colour(j), label=name)
-    _draw_bounds(ax, centres[:, 1:], getattr(model, "bounds_", None), width)
-    ax.set_xticks(np.arange(k), [f"component {i + 1}\n{percent(model, i)} of target" for i in range(k)])
+        handles.append(ax.bar(centres[:, j], heights[:, j], width=0.92 * width, color=colour(j), label=name))
+    handles += _draw_bounds(ax, centres[:, 1:], getattr(model, "bounds_", None), width)
+    ax.set_xticks(np.arange(k), [f"{i + 1}\n{percent(model, i)}" for i in range(k)])
     ax.tick_params(axis="x", length=0)
-    ax.set(ylabel="variance", xlim=(-0.6, k - 0.4))
+    ax.set(xlabel="component, and its share of the target's variance", ylabel="variance", xlim=(-0.6, k - 0.4))
     open_frame(ax)
-    legend_outside(ax)
+    legend_outside(ax, handles)
     return ax
 
 
-def _draw_bounds(ax: Axes, centres: Any, bounds: Any, width: float) -> None:
+def _draw_bounds(ax: Axes, centres: Any, bounds: Any, width: float) -> list[Any]:
     """A black line across each background's bars, at its bound."""
     if bounds is None or not centres.size:
-        return
+        return []
     heights = np.broadcast_to(bounds, centres.shape)
     half = 0.5 * width
-    ax.hlines(heights.ravel(), (centres - half).ravel(), (centres + half).ravel(), color="black", lw=1.6, label="bound")
+    left, right = (centres - half).ravel(), (centres + half).ravel()
+    return [ax.hlines(heights.ravel(), left, right, color="black", lw=1.6, label="bound")]

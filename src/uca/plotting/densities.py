@@ -67,7 +67,7 @@ def density(
     ax.set_xlabel(component_label(model, chosen[0]))
     ax.set_ylabel("density" if single else component_label(model, chosen[1]))
     open_frame(ax)
-    if len(sets) > 1:
+    if single and len(sets) > 1:
         legend_outside(ax)
     return ax
 
@@ -93,15 +93,20 @@ def _draw_curves(ax: Axes, sets: list[tuple[Group, Array]]) -> None:
 def _draw_outlines(ax: Axes, sets: list[tuple[Group, Array]]) -> None:
     from matplotlib.lines import Line2D
 
-    handles = []
+    handles, corners = [], []
     for group, points in sets:
         x, y, z = surface(points)
         levels = mass_levels(z)
         if group.filled:
-            ax.contourf(x, y, z, levels=[*levels, np.inf], colors=[group.colour] * 2, alpha=0.2)
+            ax.contourf(x, y, z, levels=[*levels, np.inf], colors=[group.colour] * 2, alpha=0.15)
         ax.contour(x, y, z, levels=levels, colors=group.colour, linestyles=group.line, linewidths=(0.9, 1.6))
         handles.append(Line2D([], [], color=group.colour, ls=group.line, label=group.name))
-    legend_outside(ax, handles)
+        inside = z >= levels[0]
+        corners += [[x[inside.any(axis=0)][i], y[inside.any(axis=1)][i]] for i in (0, -1)]
+    across, up = np.array(corners).T
+    ax.set(xlim=limits(across), ylim=limits(up))
+    if len(sets) > 1:
+        legend_outside(ax, handles)
 
 
 def bandwidth(points: Array) -> Array:

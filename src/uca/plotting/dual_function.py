@@ -13,13 +13,14 @@ import numpy as np
 from .._types import Array
 from .._validation import check_number
 from .problem import Problem, dual_values, problem_of
-from .style import INK, PALETTE, SEQUENTIAL, axes, legend_outside, open_frame
+from .style import PALETTE, SEQUENTIAL, axes, legend_outside, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 N_LINE, N_PLANE = 161, 41  # points along a line, and along each axis of a plane
-ANCHORS_LINE, ANCHORS_PLANE = 21, 6
+ANCHORS_LINE, ANCHORS_PLANE = 21, 7
+UNSEEN = 1e-4  # share of the range of g below which a difference is not seen
 
 
 def dual(
@@ -135,28 +136,27 @@ def _draw_plane(ax: Axes, problem: Problem, reach: float) -> Axes:
     values = dual_values(problem, _grid(ticks), anchors=_grid(coarse)).reshape(len(ticks[1]), len(ticks[0]))
     certificate = problem.certificate
     low, high = min(certificate.lower, float(values.min())), float(values.max())
-    levels = low + (high - low) * np.linspace(0, 1, 13) ** 2  # denser near the minimum
+    levels = low + (high - low) * np.linspace(0, 1, 12) ** 1.7  # denser near the minimum
     filled = ax.contourf(*ticks, values, levels=levels, cmap=SEQUENTIAL)
-    ax.contour(*ticks, values, levels=levels, colors="white", linewidths=0.5, alpha=0.6)
-    if (values < certificate.upper).any() and values.min() < certificate.upper * (1 - 1e-6):
+    ax.contour(*ticks, values, levels=levels[1:-1], colors="white", linewidths=0.5, alpha=0.6)
+    if values.min() < certificate.upper - UNSEEN * (high - low):
         ax.contourf(*ticks, values, levels=[low, certificate.upper], colors="none", hatches=["////"])
-    (mark,) = ax.plot(*problem.lambdas, "o", color=PALETTE[1], ms=8, mec="white", clip_on=False, zorder=4)
-    mark.set_label("optimum λ̂")
+    mark = ax.plot(*problem.lambdas, "o", color=PALETTE[1], ms=8, mec="white", clip_on=False, zorder=4)[0]
+    at = ", ".join(f"{value:.3g}" for value in problem.lambdas)
+    mark.set_label(f"optimum {certificate.upper:.4g} at λ̂ = ({at}),\ncertified gap {certificate.gap:.1e}")
+    ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, frameon=False, handletextpad=0.2)
     bar = ax.figure.colorbar(filled, ax=ax, label="g(λ)", format="%.3g", pad=0.03, aspect=25)
     bar.ax.axhspan(certificate.lower, certificate.upper, facecolor=PALETTE[1], edgecolor=PALETTE[1], lw=2)
     ax.set(xlabel=f"λ of {problem.names[0]}", ylabel=f"λ of {problem.names[1]}")
-    ax.set_title(
-        f"minimum {certificate.upper:.4g}, certified gap {certificate.gap:.1e}",
-        loc="left",
-        fontsize="medium",
-        color=INK,
-    )
     return ax
 
 
 def _through(end: float, best: float, n: int) -> Array:
-    """Points from 0 to ``end``, with the optimum among them."""
-    return np.unique(np.concatenate([np.linspace(0, end, n), [min(best, end)]]))
+    """Points from 0 to ``end``, denser near the optimum, which is one of them."""
+    steps = np.linspace(-1, 1, n | 1)
+    steps = np.sign(steps) * np.abs(steps) ** 1.5
+    points = np.where(steps < 0, best + steps * best, best + steps * (end - best))
+    return np.unique(points)
 
 
 def _grid(ticks: list[Array]) -> Array:

@@ -62,7 +62,7 @@ def eigenimages(
         ax.text(
             left + width / 2,
             top - 0.03 * height,
-            f"{i + 1} ({percent(model, i)})",
+            f"component {i + 1} ({percent(model, i)})",
             ha="center",
             va="bottom",
             fontsize="small",

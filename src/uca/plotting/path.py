@@ -37,7 +37,7 @@ def contrast_path(
 ) -> Axes:
     """What the components of ``A - t sum_j lambda_j B_j`` show, from t = 0 (PCA) through t = 1 (UCA) to ``t_max``.
 
-    The axis gives the steps up to 1 half of its length or more; every t has the components of the contrast at that strength.
+    The axis is drawn so that 0 to 1 takes as much room as 1 to infinity.
 
     Parameters
     ----------
@@ -51,7 +51,7 @@ def contrast_path(
         Variances of target and backgrounds along the component, with the bounds; or the target's scores: median and middle
         half of each group.
     component : int, default=0
-        Counted from 0.
+        Counted from 0. Multipliers are those of the first component, also for ``components="sequential"``.
     t_max : float, default=10.0
     ax : matplotlib Axes, optional
         Where to draw; a new figure by default.
@@ -68,7 +68,9 @@ def contrast_path(
         raise ValueError("all multipliers are 0: the backgrounds do not shape the components, and there is no path")
     if show == "scores" and model.n_samples_ is None:
         raise ValueError("a model of covariance matrices has no rows, so no scores: use show='variance'")
-    given = None if labels is None else check_labels(labels, X.shape[0])
+    if labels is not None and show == "variance":
+        raise ValueError("labels tell rows apart: use them with show='scores'")
+    given = None if labels is None else check_labels(labels, model.n_samples_)
     if given is not None and is_scale(given):
         raise ValueError("labels holds many different numbers: a path needs groups; cut the numbers into a few")
     steps = _steps(t_max)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from sklearn.isotonic import isotonic_regression
 
 from .._types import Array
 from .checks import background_scores, check_count, check_model, check_pair, feature_names, target_scores
@@ -15,6 +16,8 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ARROW = 0.85  # length of the longest arrow, as a share of the largest score
+FAINT = "#DDDDDD"
+STEEP = 0.35  # ratio below which a name stands above or below its arrow, not beside it
 LINE_HEIGHT = 0.055  # of a feature's name, as a share of the height of the Axes
 
 
@@ -65,13 +68,14 @@ def scores(
     points = target_scores(model, X)[:, pair]
     others = {name: s[:, pair] for name, s in background_scores(model, backgrounds, background_units).items()}
     given = None if labels is None else check_labels(labels, len(points))
+    by_scale = given is not None and is_scale(given)
+    groups = [] if by_scale else group_rows(given, len(points))
     ax = axes(ax)
     area = marker_area(len(points) + sum(map(len, others.values())))
-    if given is not None and is_scale(given):
-        _draw_scale(ax, points, given, area)
-    else:
-        for group in group_rows(given, len(points)):
-            _draw_group(ax, points[group.rows], group, area)
+    if given is not None and by_scale:
+        _draw_scale(ax, points, given, area, getattr(labels, "name", None))
+    for group in groups:
+        _draw_group(ax, points[group.rows], group, area)
     for group in background_groups({name: len(s) for name, s in others.items()}, given is not None):
         _draw_group(ax, others[group.name], group, area)
     ax.set(xlabel=component_label(model, pair[0]), ylabel=component_label(model, pair[1]))
@@ -97,7 +101,7 @@ def _draw_group(ax: Axes, points: Array, group: Group, area: float) -> None:
     )
 
 
-def _draw_scale(ax: Axes, points: Array, values: Array, area: float) -> None:
+def _draw_scale(ax: Axes, points: Array, values: Array, area: float, name: Any) -> None:
     known = np.isfinite(values)
     drawn = ax.scatter(
         points[known, 0],
@@ -110,7 +114,7 @@ def _draw_scale(ax: Axes, points: Array, values: Array, area: float) -> None:
         zorder=3,
         rasterized=len(points) > RASTER_FROM,
     )
-    ax.figure.colorbar(drawn, ax=ax, location="top", shrink=0.6, aspect=30, pad=0.02, label="label")
+    ax.figure.colorbar(drawn, ax=ax, location="top", shrink=0.6, aspect=30, pad=0.02, label=name or "")
     if not known.all():
         _draw_group(ax, points[~known], group_rows(np.full(1, np.nan), 1)[0], area)
 
@@ -171,32 +175,58 @@ _names = feature_names  # the keyword of the same name hides it
 
 
 def _draw_arrows(ax: Axes, tips: Array, names: Array) -> None:
-    ax.axhline(0, color="#DDDDDD", lw=0.8, zorder=0)
-    ax.axvline(0, color="#DDDDDD", lw=0.8, zorder=0)
+    ax.axhline(0, color=FAINT, lw=0.8, zorder=0)
+    ax.axvline(0, color=FAINT, lw=0.8, zorder=0)
+    style = {"arrowstyle": "-|>", "color": INK, "lw": 1.0, "shrinkA": 0, "shrinkB": 0}
     for x, y in tips:
-        ax.annotate("", (x, y), (0, 0), arrowprops={"arrowstyle": "-|>", "color": INK, "lw": 1.0}, zorder=4)
+        ax.annotate("", (x, y), (0, 0), arrowprops=style, zorder=4)
     ax.update_datalim(1.15 * tips)
     ax.margins(0.1)
     ax.set_aspect("equal", adjustable="datalim")
     ax.autoscale_view()
-    height = np.ptp(ax.get_ylim())
-    for side in (tips[:, 0] >= 0, tips[:, 0] < 0):
-        rows = np.flatnonzero(side)
-        heights = spread(tips[rows, 1] * 1.04, LINE_HEIGHT * height)
-        for i, y in zip(rows, heights, strict=True):
-            align = "left" if tips[i, 0] >= 0 else "right"
-            text = ax.text(tips[i, 0] * 1.04, y, f" {names[i]} ", ha=align, va="center", fontsize="small", zorder=5)
-            text.set_bbox({"facecolor": "white", "alpha": 0.65, "edgecolor": "none", "pad": 0.6})
+    line = LINE_HEIGHT * float(np.ptp(ax.get_ylim()))
+    steep = np.abs(tips[:, 0]) < STEEP * np.abs(tips[:, 1])
+    right, up = tips[:, 0] >= 0, tips[:, 1] >= 0
+    for where, align in (
+        (~steep & right, "left"),
+        (~steep & ~right, "right"),
+        (steep & up, "center"),
+        (steep & ~up, "center"),
+    ):
+        _write_names(ax, tips[where], names[where], align, line)
+
+
+def _write_names(ax: Axes, tips: Array, names: Array, align: str, line: float) -> None:
+    """Names at the tips of arrows, moved apart where they would overlap."""
+    if align == "center":
+        wanted = tips[:, 1] * 1.03 + 0.6 * line * np.sign(tips[:, 1])
+        heights = np.sign(wanted) * stack(np.abs(wanted), line)
+    else:
+        wanted = tips[:, 1] * 1.03
+        heights = spread(wanted, line)
+    for (x, tip), y, goal, name in zip(tips, heights, wanted, names, strict=True):
+        if abs(y - goal) > 0.5 * line:  # moved: a thin line says which arrow it belongs to
+            ax.plot([x, x * 1.03], [tip, y], color=INK, lw=0.4, zorder=3)
+        text = ax.text(x * 1.03, y, f" {name} ", ha=align, va="center", fontsize="small", zorder=5)
+        text.set_bbox({"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.4})
 
 
 def spread(positions: Array, distance: float) -> Array:
     """Positions moved apart as little as keeps every two of them at least ``distance`` apart, in the same order."""
+    if len(positions) == 0:
+        return positions
     order = np.argsort(positions, kind="stable")
-    # Subtracting the spacing turns "apart by distance" into "not decreasing": isotonic regression.
-    from sklearn.isotonic import isotonic_regression
-
+    # Without the steps, "apart by distance" reads "not decreasing": isotonic regression.
     steps = distance * np.arange(len(positions))
     moved = np.empty(len(positions))
-    if len(positions):
-        moved[order] = isotonic_regression(positions[order].astype(float) - steps) + steps
+    moved[order] = isotonic_regression(positions[order].astype(float) - steps) + steps
+    return moved
+
+
+def stack(positions: Array, distance: float) -> Array:
+    """The same, moved upwards only."""
+    order = np.argsort(positions, kind="stable")
+    steps = distance * np.arange(len(positions))
+    moved = np.empty(len(positions))
+    moved[order] = np.maximum.accumulate(positions[order] - steps) + steps
     return moved

@@ -59,7 +59,7 @@ def open_frame(ax: Axes) -> None:
 
 
 def legend_outside(ax: Axes, handles: Sequence[Any] | None = None) -> None:
-    """A legend to the right of the Axes; none for a single entry that says nothing."""
+    """A legend to the right of the Axes, of what is labelled or of the given handles."""
     found = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
     if found:
         ax.legend(handles=found, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0, frameon=False)
@@ -77,7 +77,7 @@ def percent(model: Any, i: int) -> str:
 
 def marker_area(n: int) -> float:
     """Area of a marker that lets ``n`` points be told apart."""
-    return min(LARGE, max(SMALL, 4000.0 / max(n, 1)))
+    return min(LARGE, max(SMALL, 8000.0 / max(n, 1)))
 
 
 def limits(values: Array, margin: float = 0.05) -> tuple[float, float]:
