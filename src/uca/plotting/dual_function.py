@@ -100,8 +100,12 @@ def _draw_line(ax: Axes, problem: Problem, along: str, reach: float) -> Axes:
 
 def _optimum(problem: Problem, along: str) -> str:
     if along == "ray":
-        return "optimum, t = 1"
-    return f"optimum, λ̂ = {problem.lambdas[problem.names.index(along)]:.4g}"
+        return f"{_word(problem)}, t = 1"
+    return f"{_word(problem)}, λ̂ = {problem.lambdas[problem.names.index(along)]:.4g}"
+
+
+def _word(problem: Problem) -> str:
+    return "optimum" if problem.certificate.status == "optimal" else "best found"
 
 
 def _ends(problem: Problem, along: str, reach: float) -> tuple[float, float]:
@@ -143,7 +147,7 @@ def _draw_plane(ax: Axes, problem: Problem, reach: float) -> Axes:
         ax.contourf(*ticks, values, levels=[low, certificate.upper], colors="none", hatches=["////"])
     mark = ax.plot(*problem.lambdas, "o", color=PALETTE[1], ms=8, mec="white", clip_on=False, zorder=4)[0]
     at = ", ".join(f"{value:.3g}" for value in problem.lambdas)
-    mark.set_label(f"optimum {certificate.upper:.4g} at λ̂ = ({at}),\ncertified gap {certificate.gap:.1e}")
+    mark.set_label(f"{_word(problem)} {certificate.upper:.4g} at λ̂ = ({at}),\ncertified gap {certificate.gap:.1e}")
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, frameon=False, handletextpad=0.2)
     bar = ax.figure.colorbar(filled, ax=ax, label="g(λ)", format="%.3g", pad=0.03, aspect=25)
     bar.ax.axhspan(certificate.lower, certificate.upper, facecolor=PALETTE[1], edgecolor=PALETTE[1], lw=2)

@@ -18,11 +18,11 @@ from ..dual import Certificate, Dual, DualResult
 from ..estimators.uca import UCA
 from ..operators.base import Pencil
 from ..operators.covariance import from_matrices
-from ..operators.recycled import recycled
 from ..operators.span import Span
 from .checks import check_model
 
 SAME = 1e-5  # relative difference of dual values that float32 data may have
+FINE = 1e-7  # relative error of g at anchors where eigenvalues are found iteratively
 EXACT_MAX = 64  # order up to which every value is computed from the whole matrices
 
 
@@ -89,8 +89,8 @@ def dual_values(problem: Problem, lambdas: Array, *, anchors: Array | None = Non
     """G at each row of ``lambdas``, shape (n,).
 
     Small problems are solved at every row. For larger ones the values come from the subspace spanned by the two top
-    eigenvectors at ``anchors`` (a few rows): exact there, never too large, and in between wrong by the square of what the
-    subspace misses of an eigenvector.
+    eigenvectors at ``anchors`` (a few rows): exact there (to 1e-7 where data is known through products), never too
+    large, and in between wrong by the square of what the subspace misses of an eigenvector.
     """
     if exact or problem.pencil.size <= EXACT_MAX:
         dual = Dual(problem.pencil, problem.bounds)
@@ -102,9 +102,11 @@ def dual_values(problem: Problem, lambdas: Array, *, anchors: Array | None = Non
 
 def _subspace(problem: Problem, anchors: Array) -> Array:
     """A and the B_j inside the span of top eigenvectors at the anchors, (m + 1, q, q)."""
-    dual, span = Dual(problem.pencil, problem.bounds), Span(recycled(problem.pencil))
+    dual = Dual(problem.pencil, problem.bounds)
+    span = Span(dual.pencil)
     for row in anchors:
-        span.extend(dual.evaluate(row * problem.bounds, k=2).vectors)
+        point = dual.evaluate(row * problem.bounds, k=2, accuracy=FINE * abs(problem.certificate.upper))
+        span.extend(point.vectors)
     return span.matrices
 
 

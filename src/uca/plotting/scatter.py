@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 ARROW = 0.85  # length of the longest arrow, as a share of the largest score
 FAINT = "#DDDDDD"
-STEEP = 0.35  # ratio below which a name stands above or below its arrow, not beside it
+STEEP = 0.5  # ratio below which a name stands above or below its arrow, not beside it
 LINE_HEIGHT = 0.055  # of a feature's name, as a share of the height of the Axes
 
 

@@ -1,0 +1,81 @@
+"""Every plot against a committed picture of it.
+
+Text is taken away first, so that neither fonts nor their rendering matter, and the Axes fill the figure. What is left is
+geometry and colour. The tolerance is a root mean square of 2 (of 255): smoothing of edges and contours differs that much
+between releases of matplotlib, a missing bar or a moved curve makes 5 or more.
+
+After a change that is meant: ``UCA_NEW_BASELINES=1 pytest tests/test_plotting_images.py``, look at the pictures, commit.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+pytest.importorskip("matplotlib", reason="plots need matplotlib: pip install '.[plot]'")
+
+import matplotlib
+import matplotlib.pyplot as plt
+from matplotlib.testing.compare import compare_images
+from matplotlib.text import Annotation, Text
+from matplotlib.ticker import NullFormatter
+from plot_cases import CASES, study
+
+plt.switch_backend("Agg")
+BASELINE = Path(__file__).parent / "baseline"
+TOLERANCE = 2.0
+
+
+def without_text(figure) -> None:
+    for ax in figure.axes:
+        for axis in (ax.xaxis, ax.yaxis):
+            axis.set_major_formatter(NullFormatter())
+            axis.set_minor_formatter(NullFormatter())
+        if ax.get_legend() is not None:
+            ax.get_legend().remove()
+    for text in figure.findobj(Text):
+        if isinstance(text, Annotation):
+            text.set_text("")  # its arrow stays
+        else:
+            text.set_visible(False)
+
+
+def picture(name: str, path: Path) -> None:
+    with matplotlib.rc_context(matplotlib.rcParamsDefault):
+        figure, ax = plt.subplots(figsize=(3.2, 2.4), dpi=60, layout="constrained")
+        CASES[name](study(), ax)
+        without_text(figure)
+        figure.savefig(path, metadata={"Software": None})
+        plt.close(figure)
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_looks_as_committed(name, tmp_path):
+    expected = BASELINE / f"{name}.png"
+    if os.environ.get("UCA_NEW_BASELINES"):
+        picture(name, expected)
+    drawn = tmp_path / f"{name}.png"
+    picture(name, drawn)
+    assert compare_images(expected, drawn, tol=TOLERANCE) is None
+
+
+def test_comparison_sees_a_difference(tmp_path):
+    """One group of rows less is more than the tolerance."""
+    from uca import plotting
+
+    s = study()
+    CASES["smaller"] = lambda s, ax: plotting.scores(
+        s.model, s.target[:55], labels=s.labels[:55], backgrounds=s.backgrounds, ax=ax
+    )
+    try:
+        picture("smaller", tmp_path / "smaller.png")
+    finally:
+        del CASES["smaller"]
+    assert s.labels[54] == "b"
+    assert compare_images(BASELINE / "scores.png", tmp_path / "smaller.png", tol=TOLERANCE) is not None
+
+
+def test_no_picture_without_a_plot():
+    assert {path.stem for path in BASELINE.glob("*.png")} == set(CASES)
