@@ -1,6 +1,6 @@
 """Every plot against a committed picture of it.
 
-Text is taken away first, so that neither fonts nor their rendering matter, and the Axes fill the figure. What is left is
+Text is taken away first, so that neither fonts nor their rendering matter, and the Axes stand at fixed places. What is left is
 geometry and colour. The tolerance is a root mean square of 2 (of 255): smoothing of edges and contours differs that much
 between releases of matplotlib, a missing bar or a moved curve makes 5 or more.
 
@@ -23,9 +23,13 @@ from matplotlib.text import Annotation, Text
 from matplotlib.ticker import NullFormatter
 from plot_cases import CASES, study
 
+from uca import plotting
+
 plt.switch_backend("Agg")
 BASELINE = Path(__file__).parent / "baseline"
 TOLERANCE = 2.0
+# Older releases round the place of an image by one dot, which moves sharp edges: 16 at most. Another component makes 60.
+TOLERANCES = {"eigenimages": 20.0, "eigenimages_colour": 20.0}
 
 
 def without_text(figure) -> None:
@@ -44,7 +48,7 @@ def without_text(figure) -> None:
 
 def picture(name: str, path: Path) -> None:
     with matplotlib.rc_context(matplotlib.rcParamsDefault):
-        figure, ax = plt.subplots(figsize=(3.2, 2.4), dpi=60, layout="constrained")
+        figure, ax = plt.subplots(figsize=(3.2, 2.4), dpi=60)  # no layout engine: places do not depend on text
         CASES[name](study(), ax)
         without_text(figure)
         figure.savefig(path, metadata={"Software": None})
@@ -58,23 +62,25 @@ def test_looks_as_committed(name, tmp_path):
         picture(name, expected)
     drawn = tmp_path / f"{name}.png"
     picture(name, drawn)
-    assert compare_images(expected, drawn, tol=TOLERANCE) is None
+    assert compare_images(expected, drawn, tol=TOLERANCES.get(name, TOLERANCE)) is None
 
 
-def test_comparison_sees_a_difference(tmp_path):
-    """One group of rows less is more than the tolerance."""
-    from uca import plotting
-
-    s = study()
-    CASES["smaller"] = lambda s, ax: plotting.scores(
+DIFFERENT = {
+    "scores": lambda s, ax: plotting.scores(
         s.model, s.target[:55], labels=s.labels[:55], backgrounds=s.backgrounds, ax=ax
-    )
-    try:
-        picture("smaller", tmp_path / "smaller.png")
-    finally:
-        del CASES["smaller"]
-    assert s.labels[54] == "b"
-    assert compare_images(BASELINE / "scores.png", tmp_path / "smaller.png", tol=TOLERANCE) is not None
+    ),
+    "eigenimages": lambda s, ax: plotting.eigenimages(s.model, (3, 3), components=[1, 0, 2], n_columns=2, ax=ax),
+    "loadings": lambda s, ax: plotting.loadings(s.model, component=1, n_features=5, ax=ax),
+}
+
+
+@pytest.mark.parametrize("name", DIFFERENT)
+def test_comparison_sees_a_difference(name, tmp_path, monkeypatch):
+    """A group of rows less, two images exchanged, a bar less: each is more than the tolerance."""
+    monkeypatch.setitem(CASES, name, DIFFERENT[name])
+    drawn = tmp_path / f"{name}.png"
+    picture(name, drawn)
+    assert compare_images(BASELINE / f"{name}.png", drawn, tol=TOLERANCES.get(name, TOLERANCE)) is not None
 
 
 def test_no_picture_without_a_plot():

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 N_STEPS = 61
+BESIDE = 1e-4
 TICKS = (0, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 50, 100)
 
 
@@ -73,7 +74,7 @@ def contrast_path(
     given = None if labels is None else check_labels(labels, model.n_samples_)
     if given is not None and is_scale(given):
         raise ValueError("labels holds many different numbers: a path needs groups; cut the numbers into a few")
-    steps = _steps(t_max)
+    steps = _steps(t_max, problem.certificate.tight)
     vectors = _vectors(problem, steps, i)
     ax = axes(ax)
     if show == "variance":
@@ -99,9 +100,15 @@ def _stretch(u: ArrayLike) -> Array:
     return np.asarray(u) / (1 - np.minimum(u, 0.999999))
 
 
-def _steps(t_max: float) -> Array:
-    """Even steps on the squeezed axis, with t = 1 among them."""
-    return np.unique(np.concatenate([_stretch(np.linspace(0, float(_squeeze(t_max)), N_STEPS)), [1.0]]))
+def _steps(t_max: float, tight: bool) -> Array:
+    """Even steps on the squeezed axis, with t = 1 among them.
+
+    Where no single direction attains the optimum, two eigenvalues meet at t = 1 and their vectors are arbitrary: the steps
+    just before and after it show the jump.
+    """
+    even = _stretch(np.linspace(0, float(_squeeze(t_max)), N_STEPS))
+    even = even[np.abs(even - 1) > BESIDE]
+    return np.unique(np.concatenate([even, [1.0] if tight else [1 - BESIDE, 1 + BESIDE]]))
 
 
 def _vectors(problem: Problem, steps: Array, component: int) -> Array:
@@ -128,9 +135,9 @@ def _draw_variances(ax: Axes, problem: Problem, steps: Array, vectors: Array) ->
 
 def _draw_scores(ax: Axes, model: Any, X: Any, labels: Array | None, steps: Array, components: Array) -> None:
     path = copy(model)
-    # The sign of the fit, where the two agree: at t = 1.
+    # The sign of the fit, where the two meet: at t = 1.
     own = model._fitted("components_")
-    at_one = components[int(np.flatnonzero(steps == 1.0)[0])]
+    at_one = components[int(np.abs(steps - 1).argmin())]
     nearest = own[np.abs(own @ at_one).argmax()]
     path.components_ = components * (1.0 if nearest @ at_one >= 0 else -1.0)
     path.whiten = False
