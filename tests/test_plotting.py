@@ -159,6 +159,30 @@ def test_dask_rows(s):
     np.testing.assert_allclose(points(ax, "control"), expected, atol=1e-9)
 
 
+def test_arrays_of_another_namespace(s):
+    xp = pytest.importorskip("array_api_strict")
+    import sklearn
+
+    with sklearn.config_context(array_api_dispatch=True):
+        target, background = xp.asarray(s.target), xp.asarray(s.only["control"])
+        model = UCA(2).fit(target, backgrounds={"control": background})
+        ax = plotting.scores(model, target, backgrounds={"control": background})
+        expected = plotting.scores(s.single, s.target, backgrounds=s.only)
+        np.testing.assert_allclose(points(ax, "control"), points(expected, "control"), atol=1e-9)
+        plotting.variance(model)
+        plotting.biplot(model, target)
+        plotting.dual(model, target, backgrounds={"control": background})
+        plotting.contrast_path(model, target, backgrounds={"control": background}, show="scores")
+
+
+def test_a_streamed_model_draws_as_a_fitted_one(s):
+    model = UCA(3).partial_fit(s.target[:40], backgrounds=s.backgrounds).partial_fit(s.target[40:])
+    ax = plotting.scores(model, s.target, backgrounds=s.backgrounds)
+    expected = plotting.scores(s.model, s.target, backgrounds=s.backgrounds)
+    np.testing.assert_allclose(points(ax, "vehicle"), points(expected, "vehicle"), atol=1e-9)
+    plotting.dual(model, s.target, backgrounds=s.backgrounds)
+
+
 def test_numbers_become_a_scale_of_colours(s):
     values = s.target[:, 0].copy()
     values[:3] = np.nan

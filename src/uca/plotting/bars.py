@@ -84,7 +84,7 @@ def variance(model: Any, *, ax: Axes | None = None) -> Axes:
     handles: list[Any] = []
     for j, name in enumerate(["target", *model.background_names_]):
         handles.append(ax.bar(centres[:, j], heights[:, j], width=0.92 * width, color=colour(j), label=name))
-    handles += _draw_bounds(ax, centres[:, 1:], getattr(model, "bounds_", None), width)
+    handles += _draw_bounds(ax, centres[:, 1:], model._fitted("bounds_") if hasattr(model, "bounds_") else None, width)
     ax.set_xticks(np.arange(k), [f"{i + 1}\n{percent(model, i)}" for i in range(k)])
     ax.tick_params(axis="x", length=0)
     ax.set(xlabel="component, and its share of the target's variance", ylabel="variance", xlim=(-0.6, k - 0.4))

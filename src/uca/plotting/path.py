@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._containers import is_array_api
 from .._types import Array
 from .._validation import check_choice, check_number
 from ..eigen import top_eigenpairs
+from ..operators.array_api import to_numpy
 from ..operators.recycled import recycled
 from .checks import check_component, check_model, target_scores
 from .groups import check_labels, group_rows, is_scale
@@ -141,7 +143,7 @@ def _draw_scores(ax: Axes, model: Any, X: Any, labels: Array | None, steps: Arra
     nearest = own[np.abs(own @ at_one).argmax()]
     path.components_ = components * (1.0 if nearest @ at_one >= 0 else -1.0)
     path.whiten = False
-    scores = target_scores(path, X)
+    scores = target_scores(path, to_numpy(X) if is_array_api(X) else X)
     for group in group_rows(labels, len(scores)):
         low, middle, high = np.quantile(scores[group.rows], [0.25, 0.5, 0.75], axis=0)
         ax.fill_between(steps, low, high, color=group.colour, alpha=0.2, lw=0)

@@ -75,7 +75,8 @@ def _problem_of_model(model: Any, X: Any, backgrounds: Any) -> Problem:
         held = from_matrices(check_matrices(X, named, semidefinite=True))
     else:
         held = model._hold(check_datasets(model, X, named), model.components_.shape[0])
-    return Problem(held.pencil, held.lift, model.lambdas_, model.bounds_, list(names), model.certificate_)
+    lambdas, bounds = model._fitted("lambdas_"), model._fitted("bounds_")
+    return Problem(held.pencil, held.lift, lambdas, bounds, list(names), model.certificate_)
 
 
 def _in_order(named: dict[str, Any], names: list[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from sklearn.isotonic import isotonic_regression
 from .._types import Array
 from .checks import background_scores, check_count, check_model, check_pair, feature_names, target_scores
 from .groups import Group, background_groups, check_labels, group_rows, is_scale
-from .style import INK, RASTER_FROM, SEQUENTIAL, axes, component_label, legend_outside, marker_area, open_frame
+from .style import INK, LARGE, RASTER_FROM, SEQUENTIAL, axes, component_label, legend_outside, marker_area, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,7 +81,7 @@ def scores(
     ax.set(xlabel=component_label(model, pair[0]), ylabel=component_label(model, pair[1]))
     open_frame(ax)
     if given is not None or others:
-        legend_outside(ax)
+        legend_outside(ax, markerscale=float(np.sqrt(LARGE / area)))
     return ax
 
 
@@ -93,7 +93,7 @@ def _draw_group(ax: Axes, points: Array, group: Group, area: float) -> None:
         marker=group.marker,
         facecolors=group.colour if group.filled else "none",
         edgecolors="none" if group.filled else group.colour,
-        linewidths=0.7,
+        linewidths=min(0.7, np.sqrt(area) / 8),
         alpha=0.8,
         zorder=3 if group.filled else 2,
         label=group.name,

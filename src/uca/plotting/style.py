@@ -58,11 +58,18 @@ def open_frame(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def legend_outside(ax: Axes, handles: Sequence[Any] | None = None) -> None:
+def legend_outside(ax: Axes, handles: Sequence[Any] | None = None, markerscale: float = 1.0) -> None:
     """A legend to the right of the Axes, of what is labelled or of the given handles."""
     found = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
     if found:
-        ax.legend(handles=found, loc="upper left", bbox_to_anchor=(1.02, 1.0), borderaxespad=0.0, frameon=False)
+        ax.legend(
+            handles=found,
+            loc="upper left",
+            bbox_to_anchor=(1.02, 1.0),
+            borderaxespad=0.0,
+            frameon=False,
+            markerscale=markerscale,
+        )
 
 
 def component_label(model: Any, i: int) -> str:
