@@ -18,7 +18,7 @@ from .style import PALETTE, SEQUENTIAL, axes, legend_outside, open_frame
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-N_LINE, N_PLANE = 161, 41  # points along a line, and along each axis of a plane
+N_LINE, N_PLANE = 161, 33  # points along a line, and along each axis of a plane
 ANCHORS_LINE, ANCHORS_PLANE = 21, 7
 UNSEEN = 1e-4  # share of the range of g below which a difference is not seen
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._containers import is_array_api
+from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import check_choice, check_number
 from ..eigen import top_eigenpairs
@@ -77,7 +78,8 @@ def contrast_path(
     if given is not None and is_scale(given):
         raise ValueError("labels holds many different numbers: a path needs groups; cut the numbers into a few")
     steps = _steps(t_max, problem.certificate.tight)
-    vectors = _vectors(problem, steps, i)
+    with one_blas_thread():
+        vectors = _vectors(problem, steps, i)
     ax = axes(ax)
     if show == "variance":
         _draw_variances(ax, problem, steps, vectors)

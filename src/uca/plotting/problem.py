@@ -11,13 +11,16 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.linalg import eigvalsh
 
+from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import check_datasets, check_matrices, name_backgrounds
 from ..dual import Certificate, Dual, DualResult
 from ..estimators.uca import UCA
 from ..operators.base import Pencil
 from ..operators.covariance import from_matrices
+from ..operators.dense import DensePencil
 from ..operators.span import Span
 from .checks import check_model
 
@@ -93,11 +96,12 @@ def dual_values(problem: Problem, lambdas: Array, *, anchors: Array | None = Non
     eigenvectors at ``anchors`` (a few rows): exact there (to 1e-7 where data is known through products), never too
     large, and in between wrong by the square of what the subspace misses of an eigenvector.
     """
-    if exact or problem.pencil.size <= EXACT_MAX:
-        dual = Dual(problem.pencil, problem.bounds)
-        return np.array([dual.evaluate(row * problem.bounds, k=1).value for row in lambdas])
-    matrices = _subspace(problem, lambdas if anchors is None else anchors)
-    tops = [_top(matrices, row) for row in lambdas]
+    with one_blas_thread():
+        if exact or problem.pencil.size <= EXACT_MAX:
+            dual = Dual(problem.pencil, problem.bounds)
+            return np.array([dual.evaluate(row * problem.bounds, k=1).value for row in lambdas])
+        inside = DensePencil(_subspace(problem, lambdas if anchors is None else anchors))
+        tops = [_top(inside.combine(1.0, -row).matrix) for row in lambdas]
     return np.array(tops) + lambdas @ problem.bounds
 
 
@@ -111,6 +115,6 @@ def _subspace(problem: Problem, anchors: Array) -> Array:
     return span.matrices
 
 
-def _top(matrices: Array, lambdas: Array) -> float:
-    weights = np.concatenate([[1.0], -lambdas])
-    return float(np.linalg.eigvalsh(np.tensordot(weights, matrices, axes=1))[-1])
+def _top(matrix: Array) -> float:
+    last = len(matrix) - 1
+    return float(eigvalsh(matrix, subset_by_index=[last, last], check_finite=False)[0])
