@@ -14,9 +14,9 @@ import uca
 ROOT = Path(uca.__file__).parent
 SERVICES = ["_types", "_containers", "_threads", "_progress"]
 LAYERS = [*SERVICES, "_validation", "_pool", "operators", "eigen", "dual", "solvers", "estimators"]
-LAYERS += ["datasets", "demo", "reproduce", "persistence", "io", "comparison", "cli"]
+LAYERS += ["datasets", "demo", "reproduce", "persistence", "io", "comparison", "plotting", "cli"]
 CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl"}
-OPTIONAL_IN = {"_pool", "datasets", "demo", "reproduce", "persistence", "io", "comparison", "cli"}
+OPTIONAL_IN = {"_pool", "datasets", "demo", "reproduce", "persistence", "io", "comparison", "plotting", "cli"}
 LAZY_IN = {"distributed.py", "array_api.py", "_progress.py"}  # optional packages are imported inside functions
 
 

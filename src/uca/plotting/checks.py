@@ -1,0 +1,115 @@
+"""What a figure is drawn from, checked: the model, its components, rows, backgrounds and names of features."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Sequence
+from copy import copy
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._containers import is_array_api
+from .._types import Array
+from .._validation import align_columns, check_choice, check_rows, label_of, name_backgrounds
+from ..estimators.base import ContrastiveTransformer
+from ..operators.array_api import to_numpy
+from ..operators.build import build
+
+
+def check_model(model: Any) -> Any:
+    """A fitted model of the package."""
+    if not isinstance(model, ContrastiveTransformer):
+        raise TypeError(f"the first argument must be a fitted UCA, CPCA or CPCAPlusPlus; got {type(model).__name__}")
+    check_is_fitted(model)
+    return model
+
+
+def check_component(model: Any, component: Any, name: str = "component") -> int:
+    """The number of a component, from 0."""
+    k = model.components_.shape[0]
+    if isinstance(component, (bool, np.bool_)) or not isinstance(component, numbers.Integral):
+        raise TypeError(f"{name} must be an integer; got {component!r}")
+    if not 0 <= int(component) < k:
+        raise ValueError(
+            f"{name}={component}, but the model has {k} component{'' if k == 1 else 's'}, numbered from 0: "
+            "fit with a larger n_components, or choose another"
+        )
+    return int(component)
+
+
+def check_pair(model: Any, components: Any) -> tuple[int, int]:
+    """The numbers of two different components."""
+    if not isinstance(components, (Sequence, np.ndarray)) or isinstance(components, str) or len(components) != 2:
+        raise ValueError(f"components must be two numbers, such as (0, 1); got {components!r}")
+    first, second = (check_component(model, c, "components") for c in components)
+    if first == second:
+        raise ValueError(f"components must be two different numbers; got {components!r}")
+    return first, second
+
+
+def check_count(name: str, value: Any, most: int) -> int:
+    """A number of things to draw, at least 1 and cut at ``most``."""
+    if isinstance(value, (bool, np.bool_)) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be an integer; got {value!r}")
+    if value < 1:
+        raise ValueError(f"{name} must be at least 1; got {value}")
+    return min(int(value), most)
+
+
+def feature_names(model: Any, given: Any) -> Array:
+    """Names of the features: those given, those of the fit, or ``feature 0`` and so on."""
+    p = int(model.n_features_in_)
+    if given is None:
+        given = getattr(model, "feature_names_in_", [f"feature {i}" for i in range(p)])
+    names = np.asarray([str(name) for name in given], dtype=object)
+    if len(names) != p:
+        raise ValueError(f"feature_names has {len(names)} names, but the model was fitted on {p} features")
+    return names
+
+
+def target_scores(model: Any, X: Any) -> Array:
+    """Scores of rows, (n, k), in numpy."""
+    return _in_memory(model.transform(X))
+
+
+def background_scores(model: Any, backgrounds: Any, units: str) -> dict[str, Array]:
+    """Scores of each background, (n_j, k), by name.
+
+    ``units="own"`` centres and scales each background as the fit did, so that its variance along a component is the
+    fitted ``background_variance_``; ``"target"`` is ``model.transform``, with the target's means and deviations.
+    """
+    check_choice("background_units", units, ("own", "target"))
+    if backgrounds is None:
+        return {}
+    named = name_backgrounds(backgrounds)
+    # A model of covariance matrices knows no rows; its target is not centred either.
+    own = units == "own" and model.n_samples_ is not None
+    return {
+        name: _in_memory((_in_own_units(model, rows, name) if own else model).transform(rows))
+        for name, rows in named.items()
+    }
+
+
+def _in_own_units(model: Any, rows: Any, name: str) -> Any:
+    """A copy of the model that centres and scales by the means (and deviations) of these rows."""
+    label = label_of(name)
+    columns = getattr(model, "feature_names_in_", None)
+    array = check_rows(model, align_columns(rows, columns, label), label, min_rows=2)
+    if array.shape[1] != model.n_features_in_:
+        raise ValueError(f"{label} has {array.shape[1]} features, but the model was fitted on {model.n_features_in_}")
+    array = to_numpy(array) if is_array_api(array) else array
+    own_scale = model.scale is True
+    held = build([array], [label], representation="implicit", center=bool(model.center), scale=own_scale, n_empty=0)
+    twin = copy(model)
+    twin.mean_ = held.mean
+    if own_scale:
+        twin.scale_ = held.scale
+    return twin
+
+
+def _in_memory(scores: Any) -> Array:
+    if hasattr(scores, "compute"):  # dask
+        scores = scores.compute()
+    return to_numpy(scores) if is_array_api(scores) else np.asarray(scores)

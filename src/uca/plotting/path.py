@@ -1,0 +1,153 @@
+"""From PCA to strong contrast: what changes as the multipliers grow from 0 through the optimum to a multiple of it."""
+
+from __future__ import annotations
+
+from copy import copy
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .._containers import is_array_api
+from .._threads import one_blas_thread
+from .._types import Array
+from .._validation import check_choice, check_number
+from ..eigen import top_eigenpairs
+from ..operators.array_api import to_numpy
+from ..operators.recycled import recycled
+from .checks import check_component, check_model, target_scores
+from .groups import check_labels, group_rows, is_scale
+from .problem import Problem, problem_of
+from .style import INK, axes, colour, legend_outside, open_frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+N_STEPS = 61
+BESIDE = 1e-4
+TICKS = (0, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 50, 100)
+
+
+def contrast_path(
+    model: Any,
+    X: Any,
+    *,
+    backgrounds: Any,
+    labels: Any = None,
+    show: str = "variance",
+    component: int = 0,
+    t_max: float = 10.0,
+    ax: Axes | None = None,
+) -> Axes:
+    """What the components of ``A - t sum_j lambda_j B_j`` show, from t = 0 (PCA) through t = 1 (UCA) to ``t_max``.
+
+    The axis is drawn so that 0 to 1 takes as much room as 1 to infinity.
+
+    Parameters
+    ----------
+    model : fitted UCA
+    X, backgrounds
+        What the model was fitted on. For a model of covariance matrices these are the matrices, and only variances can be
+        shown.
+    labels : array of shape (n,), optional
+        Groups of the target's rows, for ``show="scores"``.
+    show : {"variance", "scores"}, default="variance"
+        Variances of target and backgrounds along the component, with the bounds; or the target's scores: median and middle
+        half of each group.
+    component : int, default=0
+        Counted from 0. Multipliers are those of the first component, also for ``components="sequential"``.
+    t_max : float, default=10.0
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    check_choice("show", show, ("variance", "scores"))
+    check_number("t_max", t_max, 1.0, 1e6)
+    problem = problem_of(check_model(model), X, backgrounds)
+    i = check_component(model, component)
+    if not problem.lambdas.any():
+        raise ValueError("all multipliers are 0: the backgrounds do not shape the components, and there is no path")
+    if show == "scores" and model.n_samples_ is None:
+        raise ValueError("a model of covariance matrices has no rows, so no scores: use show='variance'")
+    if labels is not None and show == "variance":
+        raise ValueError("labels tell rows apart: use them with show='scores'")
+    given = None if labels is None else check_labels(labels, model.n_samples_)
+    if given is not None and is_scale(given):
+        raise ValueError("labels holds many different numbers: a path needs groups; cut the numbers into a few")
+    steps = _steps(t_max, problem.certificate.tight)
+    with one_blas_thread():
+        vectors = _vectors(problem, steps, i)
+    ax = axes(ax)
+    if show == "variance":
+        _draw_variances(ax, problem, steps, vectors)
+    else:
+        _draw_scores(ax, model, X, given, steps, problem.lift(vectors))
+    ax.axvline(1, color=INK, lw=0.9, ls=":", zorder=1)
+    ax.set_xscale("function", functions=(_squeeze, _stretch))
+    ax.set_xticks([t for t in TICKS if t <= t_max], [f"{t:g}" for t in TICKS if t <= t_max])
+    ax.set_xlim(0, t_max)
+    ax.set_xlabel("t, with λ = t λ̂ (0: PCA, 1: UCA)")
+    open_frame(ax)
+    legend_outside(ax)
+    return ax
+
+
+def _squeeze(t: ArrayLike) -> Array:
+    """``t / (1 + t)``: from 0 to 1 takes as much room as from 1 to infinity."""
+    return np.asarray(t) / (1 + np.maximum(t, -0.5))
+
+
+def _stretch(u: ArrayLike) -> Array:
+    return np.asarray(u) / (1 - np.minimum(u, 0.999999))
+
+
+def _steps(t_max: float, tight: bool) -> Array:
+    """Even steps on the squeezed axis, with t = 1 among them.
+
+    Where no single direction attains the optimum, two eigenvalues meet at t = 1 and their vectors are arbitrary: the steps
+    just before and after it show the jump.
+    """
+    even = _stretch(np.linspace(0, float(_squeeze(t_max)), N_STEPS))
+    even = even[np.abs(even - 1) > BESIDE]
+    return np.unique(np.concatenate([even, [1.0] if tight else [1 - BESIDE, 1 + BESIDE]]))
+
+
+def _vectors(problem: Problem, steps: Array, component: int) -> Array:
+    """Eigenvector ``component`` at every step, (size, n_steps), with signs that follow the one before."""
+    pencil = recycled(problem.pencil)
+    found: list[Array] = []
+    for t in steps:
+        vector = top_eigenpairs(pencil.combine(1.0, -t * problem.lambdas), component + 1).vectors[:, component]
+        found.append(-vector if found and found[-1] @ vector < 0 else vector)
+    return np.column_stack(found)
+
+
+def _draw_variances(ax: Axes, problem: Problem, steps: Array, vectors: Array) -> None:
+    variances = problem.pencil.variances(vectors)
+    for j, (name, values) in enumerate(zip(["target", *problem.names], variances, strict=True)):
+        ax.plot(steps, values, color=colour(j), lw=1.8, label=name)
+    equal = np.ptp(problem.bounds) <= 1e-9 * problem.bounds.max()
+    for j, bound in enumerate(problem.bounds[:1] if equal else problem.bounds):
+        shade, name = (INK, "bound") if equal else (colour(j + 1), f"bound of {problem.names[j]}")
+        ax.axhline(bound, color=shade, lw=1.0, ls="--", label=name, zorder=1)
+    ax.set_ylim(0, None)
+    ax.set_ylabel("variance along the component")
+
+
+def _draw_scores(ax: Axes, model: Any, X: Any, labels: Array | None, steps: Array, components: Array) -> None:
+    path = copy(model)
+    # The sign of the fit, where the two meet: at t = 1.
+    own = model._fitted("components_")
+    at_one = components[int(np.abs(steps - 1).argmin())]
+    nearest = own[np.abs(own @ at_one).argmax()]
+    path.components_ = components * (1.0 if nearest @ at_one >= 0 else -1.0)
+    path.whiten = False
+    scores = target_scores(path, to_numpy(X) if is_array_api(X) else X)
+    for group in group_rows(labels, len(scores)):
+        low, middle, high = np.quantile(scores[group.rows], [0.25, 0.5, 0.75], axis=0)
+        ax.fill_between(steps, low, high, color=group.colour, alpha=0.2, lw=0)
+        ax.plot(steps, middle, color=group.colour, ls=group.line, lw=1.8, label=group.name)
+    ax.set_ylabel("score (median, middle half)")

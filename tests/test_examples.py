@@ -1,0 +1,86 @@
+"""The examples of the gallery run without a warning and show what their text claims."""
+
+from __future__ import annotations
+
+import runpy
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+pytest.importorskip("matplotlib", reason="the examples need matplotlib: pip install '.[plot]'")
+
+import matplotlib.pyplot as plt
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+
+
+@pytest.fixture
+def run(monkeypatch):
+    """Run an example; give its names, and the number of its figures as ``n_figures``."""
+    plt.switch_backend("Agg")
+    monkeypatch.setattr(plt, "show", lambda: None)
+
+    def run_example(name: str) -> dict:
+        names = runpy.run_path(str(EXAMPLES / f"{name}.py"))
+        figures = [plt.figure(i) for i in plt.get_fignums()]
+        for figure in figures:
+            figure.canvas.draw()
+        return {**names, "n_figures": len(figures)}
+
+    yield run_example
+    plt.close("all")
+
+
+def correlation(x, y) -> float:
+    return abs(np.corrcoef(x, y)[0, 1])
+
+
+def test_quickstart(run, capsys):
+    names = run("plot_quickstart")
+    assert names["n_figures"] == 4
+    assert "Unique Component Analysis: target 150 x 15, 1 background" in capsys.readouterr().out
+    pca, model = (names[name].transform(names["treated"]) for name in ("pca", "model"))
+    response = names["response"]
+    assert max(correlation(pca[:, i], response) for i in (0, 1)) < 0.4
+    assert correlation(model[:, 0], response) > 0.8
+    largest = np.argsort(-np.abs(names["model"].components_[0]))[:3]
+    assert {names["genes"][i] for i in largest} == {"drug 1", "drug 2", "drug 3"}
+
+
+def test_choosing_backgrounds(run):
+    names = run("plot_choosing_backgrounds")
+    assert names["n_figures"] == 3
+    rng = np.random.default_rng(0)
+    target, batch, response = names["measure"](rng, 200, treated=True)
+    whole, split = (names[name].transform(target)[:, 0] for name in ("whole_fit", "split_fit"))
+    assert correlation(whole, response) > 0.8 > 0.4 > correlation(whole, batch)
+    assert correlation(split, batch) > 0.9 > 0.3 > correlation(split, response)
+    leaked = names["leaked"].mean(axis=0)
+    assert leaked[0] > 0.8
+    assert leaked[len(leaked) // 2] < 0.5
+    assert leaked[-1] < 0.3
+    means = {key: np.mean(values) for key, values in names["results"].items()}
+    assert means["A: stronger in the target", "target"] > means["A: stronger in the target", True] + 0.2
+    assert means["B: other gains", True] > means["B: other gains", "target"] + 0.5
+
+
+def test_dual(run, capsys):
+    names = run("plot_dual")
+    assert names["n_figures"] == 4
+    assert "Not optimal: solver 'coordinate' stopped" in capsys.readouterr().out
+    assert names["coordinate"].value > 1.2 * names["result"].value
+
+
+def test_digits_on_grass(run):
+    pytest.importorskip("skimage", reason="the photograph needs scikit-image: pip install '.[demo]'")
+    names = run("plot_digits_on_grass")
+    assert names["n_figures"] == 4
+    labels, target = names["data"].labels, names["data"].target
+    assert correlation(names["model"].transform(target)[:, 0], labels) > 0.6
+    assert max(correlation(names["pca"].transform(target)[:, i], labels) for i in (0, 1)) < 0.3
+
+
+def test_every_example_is_tested():
+    tested = {name[5:] for name in globals() if name.startswith("test_") and name != "test_every_example_is_tested"}
+    assert {path.stem.removeprefix("plot_") for path in EXAMPLES.glob("*.py")} == tested
