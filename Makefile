@@ -3,13 +3,14 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow paper bench bench-save lint types format check clean
+.PHONY: help demo test test-slow paper docs bench bench-save lint types format check clean
 
 help:
 	@echo "make demo       install, then run the main job on embedded data (figure in out/)"
 	@echo "make test       install, then run all tests"
 	@echo "make test-slow  the larger random suites as well (minutes)"
 	@echo "make paper      reproduce the paper's figures that need no restricted data (figures in out/paper)"
+	@echo "make docs       the documentation, with a gallery that is run (docs/_build/html)"
 	@echo "make lint       ruff: style and format"
 	@echo "make types      mypy on src/"
 	@echo "make check      lint, types and tests: what CI runs"
@@ -72,5 +73,15 @@ bench: $(VENV)/.test
 bench-save: $(VENV)/.test
 	$(BIN)/python benchmarks/scale.py --save
 
+$(VENV)/.docs: $(VENV)/.created pyproject.toml
+	$(BIN)/python -m pip install --quiet --editable '.[docs]'
+	@touch $@
+
+# Pages and the gallery, whose examples run; a warning is an error.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
 clean:
+	rm -rf docs/_build docs/gallery docs/sg_execution_times.rst
 	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -22,7 +22,6 @@ myst_enable_extensions = ["colon_fence"]
 myst_heading_anchors = 3
 numpydoc_show_class_members = False
 numpydoc_class_members_toctree = False
-autodoc_default_options = {"members": True, "inherited-members": False, "show-inheritance": False}
 autodoc_typehints = "none"
 suppress_warnings = ["config.cache", "myst.xref_missing"]
 sphinx_gallery_conf = {
