@@ -21,9 +21,13 @@ def is_array_api(value: Any) -> bool:
 
 
 def float_dtypes(value: Any) -> list[Any]:
-    """The types that are taken as they are, in the namespace of a value; everything else becomes the first."""
+    """The types that are taken as they are, in the namespace of a value; everything else becomes the first.
+
+    Tables of polars and of pandas' nullable types have no numpy type; scikit-learn makes them the first.
+    """
     if not is_array_api(value):
-        return [np.float64, np.float32]
+        all_single = {str(dtype).lower() for dtype in getattr(value, "dtypes", ())} == {"float32"}
+        return [np.float32, np.float64] if all_single else [np.float64, np.float32]
     from sklearn.utils._array_api import get_namespace
 
     xp = get_namespace(value)[0]

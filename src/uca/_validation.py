@@ -104,16 +104,20 @@ def check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Any:
     """One table as a float array, as a CSR or CSC matrix without duplicates, or as a dask array."""
     if is_dask(value):
         return check_dask(value, label, min_rows)
-    array = check_array(
-        value,
-        accept_sparse=("csr", "csc"),
-        # A mapped file of integers is widened a block at a time; here it would become a copy.
-        dtype="numeric" if isinstance(value, np.memmap) else float_dtypes(value),
-        ensure_all_finite=False,
-        ensure_min_samples=min_rows,
-        estimator=estimator,
-        input_name=label,
-    )
+    try:
+        array = check_array(
+            value,
+            accept_sparse=("csr", "csc"),
+            # A mapped file of integers is widened a block at a time; here it would become a copy.
+            dtype="numeric" if isinstance(value, np.memmap) else float_dtypes(value),
+            ensure_all_finite=False,
+            ensure_min_samples=min_rows,
+            estimator=estimator,
+            input_name=label,
+        )
+    except (TypeError, ValueError):
+        raise_text_columns(value, label)
+        raise
     if sparse.issparse(array) and not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
@@ -168,6 +172,8 @@ def _is_table_of_numbers(value: Sequence[Any]) -> bool:
 
 def get_columns(X: Any) -> list[Any] | None:
     """Column labels of a table; None for an array."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("a polars LazyFrame holds no rows yet: pass frame.collect()")
     columns = getattr(X, "columns", None)
     return None if columns is None or callable(columns) else list(columns)
 
@@ -203,6 +209,24 @@ def check_same_columns(X: Any, columns: Sequence[Any] | None, label: str) -> Non
     own = get_columns(X)
     if own is not None and columns is not None and own != list(columns):
         raise ValueError(f"{label} was gathered with other columns, or in another order: {_some(own)}; gather it anew")
+
+
+def raise_text_columns(X: Any, label: str) -> None:
+    """Raise the error that names the columns of a table which cannot be read as numbers, where there are any."""
+    text = [name for name in get_columns(X) or [] if not _is_numeric(X[name])]
+    if text:
+        raise ValueError(
+            f"{label} has {_some(text)} that {'are' if len(text) > 1 else 'is'} not numeric: drop or encode such columns"
+        ) from None
+
+
+def _is_numeric(column: Any) -> bool:
+    values = np.asarray(column)
+    try:
+        values.astype(float)
+    except (TypeError, ValueError):
+        return False
+    return values.dtype.kind not in "mM"  # dates and times can be made numbers, but that is not what they mean
 
 
 def _some(names: Sequence[Any], limit: int = 5) -> str:

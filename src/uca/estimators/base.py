@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.utils import Tags, check_array
+from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._containers import float_dtype, float_dtypes, is_array_api, is_dask
@@ -64,8 +65,8 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         ----------
         X : array or table of shape (n, p)
             Rows of any dataset; they are centred and scaled as the target was. Columns of a table are matched by name.
-            Sparse rows stay sparse. A dask array gives a dask array: nothing is computed, and values that are not finite
-            are not looked for.
+            Sparse rows stay sparse. A dask array gives a dask array: nothing is computed (unless ``set_output`` asks for a
+            table), and values that are not finite are not looked for.
 
         Returns
         -------
@@ -100,7 +101,9 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
         if array.ndim != 2 or array.shape[1] != self.n_features_in_:
             raise ValueError(f"X has shape {array.shape}, but the model was fitted on {self.n_features_in_} features")
-        return project_lazily(array, self._fitted("mean_"), weights, float_dtype(array.dtype))
+        scores = project_lazily(array, self._fitted("mean_"), weights, float_dtype(array.dtype))
+        # A pandas or polars table that set_output asks for is in memory.
+        return scores if _get_output_config("transform", self)["dense"] == "default" else scores.compute()
 
     def inverse_transform(self, Z: Any) -> Array:
         """Rows in feature space, in the units of the target, that have the given scores.
