@@ -32,7 +32,7 @@ __all__ = [
     "solve_dual",
 ]
 
-_ON_USE = {"datasets"}  # imported when first used; they may need an extra
+_ON_USE = {"datasets", "report"}  # imported when first used; they may need an extra
 
 
 def __getattr__(name: str) -> _Any:
