@@ -42,13 +42,13 @@ def subtitle(model: Any, data: Inputs) -> str:
 def in_short(model: Any) -> str:
     """The first component in one or two sentences."""
     variance, share = float(model._fitted("explained_variance_")[0]), float(model._fitted("explained_variance_ratio_")[0])
-    text = f"Component 1 explains {100 * share:.1f} % of the target's variance ({variance:.3g})."
+    text = f"Component 1 explains {100 * share:.1f} % of the target's variance ({variance:#.3g})."
     names = model.background_names_
     if not names:
         return text
     own = model._fitted("background_variance_")[0]
     parts = [
-        f"{value:.3g} in {name} (bound {bound:.3g})"
+        f"{value:#.3g} in {name} (bound {bound:#.3g})"
         for name, value, bound in zip(names, own, model._fitted("bounds_"), strict=True)
     ]
     return f"{text} Along the same direction the variance is {_listed(parts)}."
@@ -65,8 +65,8 @@ def certificate_sentence(model: Any) -> str:
         )
     if c.tight:
         return (
-            f"No {direction} can have a target variance above {c.upper:.6g}, and the first component reaches it: "
-            f"the proven distance is at most {c.gap:.1e} of that value, so no setting was tuned and none could do better."
+            f"No {direction} can have a target variance above {c.upper:.6g}, and the first component reaches it; this is "
+            f"proven up to a relative {c.gap:.1e}, without a parameter to tune."
         )
     return (
         f"No {direction} can have a target variance above {c.upper:.6g}; this value is reached by a mixture of "

@@ -83,18 +83,19 @@
         ...names.map((name, j) => line(path.backgrounds.map((row) => row[0][j]), name, R.grey(j), dashes[j % 4])),
       ];
       const high = Math.max(...path.target.map((row) => row[0]), ...path.backgrounds.map((row) => Math.max(...row[0])), ...variance.bounds);
+      const narrow = chart.clientWidth < 560;
       const bounds = [...new Set(variance.bounds)].slice(0, 4);
       const mark = (x, colour, dash, width) => ({ type: "line", x0: x, x1: x, y0: 0, y1: 1, yref: "paper", line: { color: colour, dash, width } });
       const layout = R.layout({
-        height: 190,
+        height: narrow ? 190 + 20 * names.length : 200,
         width: chart.clientWidth,
         showlegend: true,
         legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 12 } },
-        margin: { l: 50, r: 12, t: 30, b: 42 },
+        margin: { l: 50, r: 12, t: narrow ? 30 + 20 * names.length : 30, b: 42 },
         hovermode: "x",
         dragmode: false,
         xaxis: R.axis({ tickvals: ticks, ticktext: tickText, range: [0, 20], title: { text: "factor on λ̂", font: { size: 12, color: R.variable("--soft") }, standoff: 4 }, fixedrange: true }),
-        yaxis: R.axis({ range: [0, 1.08 * high], nticks: 5, title: { text: "variance", font: { size: 12, color: R.variable("--soft") } }, fixedrange: true }),
+        yaxis: R.axis({ range: [0, 1.08 * high], nticks: 5, automargin: false, title: { text: "variance", font: { size: 12, color: R.variable("--soft") } }, fixedrange: true }),
         shapes: [
           ...bounds.map((bound) => ({ type: "line", x0: 0, x1: 1, xref: "paper", y0: bound, y1: bound, line: { color: R.variable("--warn"), dash: "dot", width: 1.5 } })),
           mark(path.optimum, R.variable("--good"), "dot", 2),

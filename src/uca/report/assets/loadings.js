@@ -18,7 +18,8 @@
     const c = Number(pick.value);
     const chosen = strongest(c).slice(0, TOP).reverse();
     const values = chosen.map((i) => components[c][i]);
-    const edge = 1.08 * Math.max(...values.map(Math.abs));
+    const [low, high] = [Math.min(0, ...values), Math.max(0, ...values)];
+    const pad = 0.04 * (high - low) || 1;
     const narrow = box.clientWidth < 640;
     const trace = {
       type: "bar", orientation: "h", x: values, y: chosen.map((_, i) => i), marker: { color: values.map((v) => R.variable(v < 0 ? "--negative" : "--positive")) },
@@ -30,8 +31,8 @@
       dragmode: false,
       margin: { l: 20, r: 12, t: 8, b: 44 },
       bargap: 0.3,
-      xaxis: R.axis({ range: values.some((v) => v < 0) ? (values.some((v) => v > 0) ? [-edge, edge] : [-edge, 0]) : [0, edge], fixedrange: true, title: { text: `loading on component ${c + 1}`, font: { size: 13, color: R.variable("--soft") } } }),
-      yaxis: R.axis({ tickvals: chosen.map((_, i) => i), ticktext: chosen.map((i) => R.plain(R.short(data.features[i], narrow ? 18 : 34))), fixedrange: true, showgrid: false }),
+      xaxis: R.axis({ range: [low && low - pad, high && high + pad], fixedrange: true, title: { text: `loading on component ${c + 1}`, font: { size: 13, color: R.variable("--soft") } } }),
+      yaxis: R.axis({ tickvals: chosen.map((_, i) => i), ticktext: chosen.map((i) => R.plain(R.short(data.features[i], narrow ? 18 : 34))), fixedrange: true, showgrid: false, zeroline: false }),
     });
     return Plotly.react(box, [trace], layout, R.config);
   };
@@ -70,7 +71,7 @@
   const largest = components.map((values) => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1);
   const cellOf = (c, i) => {
     const value = components[c][i];
-    const cell = R.make("td", { className: "bar", textContent: R.number(value) });
+    const cell = R.make("td", { className: "sized", textContent: R.number(value) });
     const share = (100 * Math.abs(value)) / largest[c];
     const tint = R.variable(value < 0 ? "--negative" : "--positive");
     cell.style.backgroundImage = `linear-gradient(${tint}, ${tint})`;

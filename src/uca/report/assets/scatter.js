@@ -172,7 +172,7 @@
     text, x: place.x[0], y: Math.max(...place.y), xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom",
     showarrow: false, font: { size: 13, color: R.variable("--ink") },
   });
-  const countOf = (set) => (set.shown < set.n ? `${R.grouped(set.shown)} of ${R.grouped(set.n)} rows` : `${R.grouped(set.n)} rows`);
+  const countOf = (set, brief) => (brief ? R.grouped(set.n) : set.shown < set.n ? `${R.grouped(set.shown)} of ${R.grouped(set.n)} rows` : `${R.grouped(set.n)} rows`);
 
   const layout = () => {
     const place = panels(box.clientWidth);
@@ -188,7 +188,7 @@
       activeselection: { fillcolor: R.variable("--accent"), opacity: 0.06 },
       annotations: [
         heading(place.target, `<b>Target</b>  ${countOf(sets[0])}`),
-        ...place.others.map((spot, j) => heading(spot, `<b>${R.plain(R.short(sets[j + 1].name, narrow ? 14 : 26))}</b>  ${countOf(sets[j + 1])}`)),
+        ...place.others.map((spot, j) => heading(spot, `<b>${R.plain(R.short(sets[j + 1].name, narrow ? 14 : 26))}</b>  ${countOf(sets[j + 1], narrow || m > 2)}`)),
       ],
       selections: [],
       xaxis: R.axis({ domain: place.target.x, anchor: "y", title: title(S.x), range: S.ranges[0], showline: true, mirror: true }),
@@ -231,36 +231,41 @@
       };
     });
     // What is drawn last lies on top: backgrounds behind the target come first.
-    S.traceSets = [...traces.slice(m + 1), ...traces.slice(0, m + 1)].map((trace) => trace);
-    const numbers = [...order().slice(m + 1), ...order().slice(0, m + 1)];
-    S.curves = numbers;
-    return Plotly.react(box, S.traceSets, layout(), R.config).then(S.listen);
+    const backFirst = (items) => [...items.slice(m + 1), ...items.slice(0, m + 1)];
+    S.curves = backFirst(order());
+    return quietly(() => Plotly.react(box, backFirst(traces), layout(), R.config).then(S.listen));
   };
 
   // Only positions change: the cheap way, for the slider.
   let busy = Promise.resolve();
   S.move = () => {
     const [x, y] = coordinates();
-    const style = { x: S.curves.map((d) => x[d]), y: S.curves.map((d) => y[d]) };
+    const style = { x: S.curves.map((d) => x[d]), y: S.curves.map((d) => y[d]), selectedpoints: S.curves.map(selectedOf) };
     const axes = { "xaxis.title.text": S.axisTitle(S.x), "yaxis.title.text": S.axisTitle(S.y), selections: [] };
     if (!S.zoomed) Object.assign(axes, { "xaxis.range": S.ranges[0], "yaxis.range": S.ranges[1] });
-    S.moving = true;
-    busy = busy.then(() => Plotly.update(box, style, axes)).then(() => (S.moving = false));
-    return busy;
+    return quietly(() => Plotly.update(box, style, axes));
   };
 
-  S.mark = () => Plotly.restyle(box, { selectedpoints: S.curves.map(selectedOf) });
+  // Changes of our own, one after another, whose events are not the user's. The outline of a lasso goes: points move.
+  const quietly = (change) => {
+    busy = busy.then(() => {
+      S.quiet = true;
+      return change();
+    }).finally(() => (S.quiet = false));
+    return busy;
+  };
+  S.mark = () => quietly(() => Plotly.update(box, { selectedpoints: S.curves.map(selectedOf) }, { selections: [] }));
 
   let listening = false;
   S.listen = () => {
     if (listening) return;
     listening = true;
     box.on("plotly_selected", (event) => {
-      if (!event || !event.points) return;
+      if (S.quiet || !event || !event.points) return;
       R.select(new Set(event.points.map((point) => starts[S.curves[point.curveNumber]] + point.pointNumber)));
     });
     box.on("plotly_relayout", (change) => {
-      if (S.moving || !Object.keys(change).some((key) => /^[xy]axis\d*\.range\[/.test(key))) return;
+      if (S.quiet || !Object.keys(change).some((key) => /^[xy]axis\d*\.range\[/.test(key))) return;
       S.zoomed = true;
       S.ranges = [box.layout.xaxis.range.slice(), box.layout.yaxis.range.slice()];
     });

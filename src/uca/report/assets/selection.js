@@ -59,7 +59,6 @@
   });
   R.element("clear").addEventListener("click", () => {
     find.value = "";
-    Plotly.relayout(R.element("scatter"), { selections: [] });
     R.select(null);
     find.focus();
   });

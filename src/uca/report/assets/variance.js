@@ -23,7 +23,7 @@
   const draw = () => {
     const traces = [bars(0, variance.target, "target", { color: R.colour(0) })];
     variance.names.forEach((name, j) => {
-      const pattern = { shape: R.patterns[j % R.patterns.length], fgcolor: R.variable("--card"), size: 7, solidity: 0.35 };
+      const pattern = { shape: R.patterns[j % R.patterns.length], fillmode: "overlay", fgcolor: R.variable("--card"), fgopacity: 1, size: 8, solidity: 0.25 };
       traces.push(bars(j + 1, variance.backgrounds.map((row) => row[j]), name, { color: R.grey(j), pattern }));
     });
     if (variance.names.length) {
@@ -33,7 +33,8 @@
       const others = all.slice(bound_.length);
       if (others.length) traces.push(bound(others, "dot", "not bound here"));
     }
-    const several = k > 12;
+    const narrow = box.clientWidth < 640;
+    const several = k > (narrow ? 6 : 12);
     const layout = R.layout({
       height: 340,
       width: box.clientWidth,
@@ -41,7 +42,7 @@
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 13 } },
       margin: { l: 56, r: 12, t: 44, b: 36 },
       dragmode: false,
-      xaxis: R.axis({ tickvals: several ? undefined : variance.target.map((_, c) => c + 1), ticktext: several ? undefined : variance.ratio.map((share, c) => `Component ${c + 1}<br>${(100 * share).toFixed(1)} % of target`), range: [0.45, k + 0.55], fixedrange: true, showgrid: false }),
+      xaxis: R.axis({ tickvals: several ? undefined : variance.target.map((_, c) => c + 1), ticktext: several ? undefined : variance.ratio.map((share, c) => narrow ? `${c + 1}<br>${(100 * share).toFixed(1)} %` : `Component ${c + 1}<br>${(100 * share).toFixed(1)} % of target`), range: [0.45, k + 0.55], fixedrange: true, showgrid: false }),
       yaxis: R.axis({ title: { text: "variance", font: { size: 13, color: R.variable("--soft") } }, rangemode: "tozero", fixedrange: true }),
     });
     return Plotly.react(box, traces, layout, R.config);
