@@ -15,8 +15,9 @@ from scipy import sparse
 
 import uca
 from uca import CPCA, UCA
+from uca.operators.implicit import from_products
 from uca.report import report
-from uca.report.contrast import FACTORS, OPTIMUM, choose, contrast_path, turn
+from uca.report.contrast import FACTORS, OPTIMUM, choose, contrast_path, loose_steps, turn
 from uca.report.inputs import check_labels
 from uca.report.scores import choose_rows
 
@@ -162,8 +163,25 @@ def test_reduced_and_implicit_paths_agree_with_covariances(monkeypatch):
     for name in ("reduced", "implicit"):
         monkeypatch.setattr("uca.report.contrast.choose", lambda *_, name=name: name)
         other = contrast_path(model, arrays, 2)
-        np.testing.assert_allclose(other.target, plain.target, rtol=1e-6)
-        np.testing.assert_allclose(other.components, plain.components, atol=1e-5)  # vectors: square root of the values
+        # Products alone give what a picture needs: residuals of 3e-4 and, over the gaps here, vectors of about 1e-2.
+        tolerance = 1e-5 if name == "reduced" else 2e-2
+        np.testing.assert_allclose(other.target, plain.target, rtol=tolerance)
+        np.testing.assert_allclose(other.components, plain.components, atol=tolerance)
+
+
+def test_loose_steps_of_a_larger_problem_find_the_same_directions():
+    rng = np.random.default_rng(0)
+    scales = np.linspace(3, 1, 300)
+    X, background = rng.normal(size=(900, 300)) * scales, rng.normal(size=(800, 300)) * scales
+    A, B = np.cov(X.T), np.cov(background.T)
+    held = from_products([X, background], ["X", "b"], center=True, scale=False)
+    model = UCA(scale=False).fit(X, backgrounds=background)
+    assert model.lambdas_[0] > 0
+    steps = loose_steps(held.pencil, model.lambdas_, model.components_.T)
+    for factor, (values, vectors) in zip(FACTORS, steps, strict=True):
+        exact = np.linalg.eigvalsh(A - factor * model.lambdas_[0] * B)
+        np.testing.assert_allclose(vectors.T @ vectors, np.eye(2), atol=1e-10)
+        np.testing.assert_allclose(values, exact[:-3:-1], atol=1e-2 * model.certificate_.upper)
 
 
 def test_other_rows_than_the_fitted_ones_have_no_slider(fitted, tmp_path):
@@ -175,7 +193,10 @@ def test_other_rows_than_the_fitted_ones_have_no_slider(fitted, tmp_path):
 
 @pytest.mark.parametrize(
     ("backgrounds", "kept", "text"),
-    [(True, False, "needs the rows of the backgrounds"), (False, False, "no contrast to vary: the components are those")],
+    [
+        (True, False, "needs the rows of the backgrounds"),
+        (False, False, "no contrast to vary: the components are those"),
+    ],
 )
 def test_says_why_there_is_no_slider(backgrounds, kept, text, tmp_path):
     X, controls = problem()
@@ -193,7 +214,14 @@ def test_text_of_the_user_stays_text(tmp_path):
     model = UCA().fit(X, backgrounds={nasty: background})
     labels = [nasty, *["b"] * 79]
     path = report(
-        model, tmp_path / "r.html", X, backgrounds={nasty: background}, labels=labels, ids=labels, feature_names=names, title=nasty
+        model,
+        tmp_path / "r.html",
+        X,
+        backgrounds={nasty: background},
+        labels=labels,
+        ids=labels,
+        feature_names=names,
+        title=nasty,
     )
     page, data = opened(path)
     assert "img" not in {tag for tag, _ in page.tags}
@@ -308,7 +336,7 @@ def test_certificate_and_how_it_was_made_are_told(fitted, tmp_path):
         "and the first component reaches it",
         f"uca {uca.__version__}",
         f"numpy {np.__version__}",
-        "target: 80 × 6; control: 70 × 6; placebo: 70 × 6",
+        "target: 80 x 6; control: 70 x 6; placebo: 70 x 6",
         "n_components=2",
         "1.25 s",
         "arXiv:2104.08157",

@@ -26,7 +26,9 @@ except ImportError:
     sync_playwright = None
 
 pytestmark = [
-    pytest.mark.skipif(CHROMIUM is None, reason="needs Chromium: apt-get install chromium (or any Chromium on the PATH)"),
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="needs Chromium: apt-get install chromium (or any Chromium on the PATH)"
+    ),
     pytest.mark.skipif(sync_playwright is None, reason="needs Playwright's Python package: pip install playwright"),
 ]
 FLAGS = [

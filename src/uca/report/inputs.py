@@ -62,7 +62,7 @@ def check_inputs(
 ) -> Inputs:
     """Check everything that the user hands to a report, against the fitted model and against one another."""
     given = _named_as_fitted(model, backgrounds)
-    for name, table in {None: X, **given}.items():
+    for name, table in ((None, X), *given.items()):
         if is_dask(table):
             raise TypeError(f"{label_of(name)} is a dask collection; a report needs rows in memory: pass .compute()")
     tables = {name: to_numpy(table) if is_array_api(table) else table for name, table in given.items()}

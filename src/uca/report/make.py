@@ -126,7 +126,7 @@ def _page(model: UCA, data: Inputs, heading: str, seconds: float | None, made_on
         "no_path": document["noPath"],
         "has_rows": len(data.arrays) > 1,
         "has_image": data.image_shape is not None,
-        "n_features": model.n_features_in_,
+        "scaled": bool(model.scale) and model.n_samples_ is not None,
     }
     return render(context, to_json(document))
 

@@ -31,7 +31,9 @@ def render(context: Mapping[str, Any], payload: str) -> str:
     import jinja2
     from markupsafe import Markup
 
-    environment = jinja2.Environment(autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True)
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
     return environment.from_string(_asset("report.html.j2")).render(
         **context,
         style=Markup(_asset("report.css")),

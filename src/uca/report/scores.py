@@ -14,12 +14,14 @@ import numpy as np
 from scipy import sparse
 
 from .._containers import float_dtype
+from .._threads import one_blas_thread
 from .._types import Array
 from ..operators.chunks import project
 from ..operators.implicit import Rows
 from ..operators.moments import deviations, inverse
 
 FRAME_VALUES = 800_000  # scores of all steps together: about 2 MB in the file
+WIDE_BLOCK_BYTES = 32_000_000
 MAX_ROWS = 20_000  # points that a browser draws without delay, over all datasets
 
 
@@ -82,8 +84,17 @@ def frames(arrays: Sequence[Any], standard: Sequence[Standard], components: Arra
     """
     s, k, p = components.shape
     flat = components.reshape(s * k, p)
-    parts = [
-        project(array, std.mean, (flat * std.factor).T).T.reshape(s, k, -1)
-        for array, std in zip(arrays, standard, strict=True)
-    ]
+    with one_blas_thread():
+        parts = [
+            _project(array, std.mean, (flat * std.factor).T).T.reshape(s, k, -1)
+            for array, std in zip(arrays, standard, strict=True)
+        ]
     return np.concatenate(parts, axis=2) * score_scale[:, :, np.newaxis]
+
+
+def _project(array: Any, mean: Array, weights: Array) -> Array:
+    """Scores on many components at once: in larger blocks than a few components need, as the weights are read each time."""
+    if sparse.issparse(array):
+        return project(array, mean, weights)
+    rows = max(1, WIDE_BLOCK_BYTES // (8 * array.shape[1]))
+    return np.concatenate([(array[i : i + rows] - mean) @ weights for i in range(0, array.shape[0], rows)])

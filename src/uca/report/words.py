@@ -41,7 +41,10 @@ def subtitle(model: Any, data: Inputs) -> str:
 
 def in_short(model: Any) -> str:
     """The first component in one or two sentences."""
-    variance, share = float(model._fitted("explained_variance_")[0]), float(model._fitted("explained_variance_ratio_")[0])
+    variance, share = (
+        float(model._fitted("explained_variance_")[0]),
+        float(model._fitted("explained_variance_ratio_")[0]),
+    )
     text = f"Component 1 explains {100 * share:.1f} % of the target's variance ({variance:#.3g})."
     names = model.background_names_
     if not names:
@@ -79,8 +82,8 @@ def sampling_sentence(shown: Sequence[int], n_rows: Sequence[int], n_coloured: i
     parts = []
     if list(shown) != list(n_rows):
         parts.append(
-            f"The scatter draws {count(sum(shown), 'row')} of {count(sum(n_rows), 'row')}: a random sample with a fixed seed. "
-            "Components, variances and the certificate use every row."
+            f"The scatter draws {count(sum(shown), 'row')} of {count(sum(n_rows), 'row')}: a random sample with a fixed "
+            "seed. Components, variances and the certificate use every row."
         )
     if n_coloured < n_features:
         parts.append(
@@ -129,7 +132,7 @@ def variances(model: Any) -> list[dict[str, Any]]:
 
 def how_made(model: Any, data: Inputs, seconds: float | None, made_on: str | None) -> list[tuple[str, str]]:
     """Versions, shapes, parameters and time."""
-    shapes = [f"{name}: {n} × {model.n_features_in_}" for name, n in zip(data.names, data.n_rows, strict=True)]
+    shapes = [f"{name}: {n} x {model.n_features_in_}" for name, n in zip(data.names, data.n_rows, strict=True)]
     fitted = "covariance matrices" if model.n_samples_ is None else f"{model.n_samples_} target rows"
     given = {name: value for name, value in model.get_params().items() if name != "verbose"}
     rows = [
