@@ -344,6 +344,15 @@ def test_certificate_and_how_it_was_made_are_told(fitted, tmp_path):
         assert part in text, part
 
 
+def test_what_rests_on_an_iterative_method_is_not_called_proven(tmp_path):
+    X, backgrounds = problem(n=400, p=300)  # too many features for the products to span all directions
+    model = UCA(representation="implicit").fit(X, backgrounds=backgrounds)
+    page, _ = opened(report(model, tmp_path / "r.html", X))
+    text = " ".join("".join(page.shown).split())
+    assert "as far as the iterative eigen-solver converged" in text
+    assert "proven optimal" not in text
+
+
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 def test_an_unfinished_search_is_not_called_optimal(tmp_path):
     X, backgrounds = problem()

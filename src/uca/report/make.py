@@ -120,6 +120,7 @@ def _page(model: UCA, data: Inputs, heading: str, seconds: float | None, made_on
         "joint": model.components == "joint",
         "certificate": model.certificate_,
         "certificates": model.certificates_,
+        "proven": words.proven(model),
         "meaning": words.certificate_sentence(model),
         "how": words.how_made(model, data, seconds, made_on),
         "has_path": document["path"] is not None,

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..solvers.conclude import UNPROVEN
 from .inputs import Inputs
 
 PACKAGES = {
@@ -57,6 +58,11 @@ def in_short(model: Any) -> str:
     return f"{text} Along the same direction the variance is {_listed(parts)}."
 
 
+def proven(model: Any) -> bool:
+    """Whether the upper bound is a proof; for data known through products alone it rests on an iterative method."""
+    return not model.certificate_.message.endswith(UNPROVEN)
+
+
 def certificate_sentence(model: Any) -> str:
     """What the certificate of the first problem means."""
     c = model.certificate_
@@ -68,8 +74,9 @@ def certificate_sentence(model: Any) -> str:
         )
     if c.tight:
         return (
-            f"No {direction} can have a target variance above {c.upper:.6g}, and the first component reaches it; this is "
-            f"proven up to a relative {c.gap:.1e}, without a parameter to tune."
+            f"No {direction} can have a target variance above {c.upper:.6g}, and the first component reaches it; this "
+            f"{'is proven' if proven(model) else 'holds'} up to a relative {c.gap:.1e}"
+            f"{'' if proven(model) else ', as far as the iterative eigen-solver converged'}, without a parameter to tune."
         )
     return (
         f"No {direction} can have a target variance above {c.upper:.6g}; this value is reached by a mixture of "
