@@ -14,7 +14,19 @@ import uca
 ROOT = Path(uca.__file__).parent
 SERVICES = ["_types", "_containers", "_threads", "_progress"]
 LAYERS = [*SERVICES, "_validation", "_pool", "operators", "eigen", "dual", "solvers", "estimators"]
-LAYERS += ["datasets", "demo", "reproduce", "persistence", "io", "comparison", "plotting", "_anndata", "scverse", "cli"]
+LAYERS += [
+    "datasets",
+    "demo",
+    "reproduce",
+    "persistence",
+    "io",
+    "comparison",
+    "plotting",
+    "report",
+    "_anndata",
+    "scverse",
+    "cli",
+]
 CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl"}
 OPTIONAL_IN = {*LAYERS[LAYERS.index("datasets") :], "_pool"}
 LAZY_IN = {"distributed.py", "array_api.py", "_progress.py"}  # optional packages are imported inside functions
@@ -62,7 +74,19 @@ def test_core_imports_only_core_dependencies(path):
 
 
 def test_import_brings_no_optional_package():
-    optional = ("matplotlib", "skimage", "polars", "cvxpy", "dask", "torch", "tqdm", "skops", "typer", "anndata")
+    optional = (
+        "matplotlib",
+        "skimage",
+        "polars",
+        "cvxpy",
+        "dask",
+        "torch",
+        "tqdm",
+        "skops",
+        "typer",
+        "anndata",
+        "plotly",
+    )
     code = f"import sys, uca; print([m for m in {optional} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout
     assert out.strip() == "[]"

@@ -35,7 +35,14 @@ __all__ = [
     "solve_dual",
 ]
 
-_ON_USE = {"comparison", "datasets", "io", "plotting", "scverse"}  # imported when first used; they may need an extra
+_ON_USE = {
+    "comparison",
+    "datasets",
+    "io",
+    "plotting",
+    "report",
+    "scverse",
+}  # imported when first used; may need an extra
 
 
 def __getattr__(name: str) -> _Any:

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import os
 import warnings
+from importlib import import_module
+from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
@@ -264,6 +267,26 @@ class UCA(ContrastiveTransformer):
         """Multipliers, variances and the certificate as a small table of text."""
         check_is_fitted(self)
         return summarise(self)
+
+    def report(self, path: str | os.PathLike[str], X: Any, **options: Any) -> Path:
+        """Write an interactive report of the fitted model: one HTML file that works offline.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        X : array, sparse matrix or table of shape (n, p)
+            Rows of the target.
+        **options
+            ``backgrounds``, ``labels``, ``ids``, ``feature_names``, ``image_shape``, ``title`` and more: see
+            :func:`uca.report.report`.
+
+        Returns
+        -------
+        path : pathlib.Path
+        """
+        # Imported on use and by name: the report stands below the estimators and needs an extra.
+        return import_module("uca.report").report(self, path, X, **options)
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -1,0 +1,183 @@
+"""What a report is about, checked: rows, names, labels and ids that fit one another and the model.
+
+Promises: what leaves here has one label and one id for each row, one name for each feature, and the backgrounds of the
+model in its order (or none).
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._containers import is_array_api, is_dask
+from .._types import Array
+from .._validation import (
+    Datasets,
+    check_datasets,
+    count_not_finite,
+    get_columns,
+    label_of,
+    name_backgrounds,
+    raise_counts,
+)
+from ..operators.array_api import to_numpy
+
+MAX_LEVELS = 20  # numeric labels with more distinct values than this are a scale, not groups
+MISSING = "(missing)"
+
+
+@dataclass(frozen=True)
+class Labels:
+    """One label a row: groups (``levels`` and ``codes``) or a scale (``values``)."""
+
+    name: str
+    levels: list[str]
+    codes: Array | None
+    values: Array | None
+
+
+@dataclass(frozen=True)
+class Inputs:
+    """Target first, then backgrounds: arrays, names and ids of each; labels and features of the target."""
+
+    arrays: tuple[Any, ...]
+    names: tuple[str, ...]
+    ids: tuple[list[str] | None, ...]
+    labels: Labels | None
+    features: list[str]
+    image_shape: tuple[int, int] | None
+
+    @property
+    def n_rows(self) -> tuple[int, ...]:
+        """Rows of each dataset."""
+        return tuple(array.shape[0] for array in self.arrays)
+
+
+def check_inputs(
+    model: Any, X: Any, *, backgrounds: Any, labels: Any, ids: Any, feature_names: Any, image_shape: Any
+) -> Inputs:
+    """Check everything that the user hands to a report, against the fitted model and against one another."""
+    given = _named_as_fitted(model, backgrounds)
+    for name, table in ((None, X), *given.items()):
+        if is_dask(table):
+            raise TypeError(f"{label_of(name)} is a dask collection; a report needs rows in memory: pass .compute()")
+    tables = {name: to_numpy(table) if is_array_api(table) else table for name, table in given.items()}
+    X = to_numpy(X) if is_array_api(X) else X
+    fitted_names = getattr(model, "feature_names_in_", None)
+    columns = get_columns(X) if fitted_names is None else list(fitted_names)
+    like = Datasets({}, model.n_features_in_, columns)
+    data = check_datasets(model, X, tables or None, min_rows=1, like=like)
+    for array, label in zip(data.arrays, data.labels, strict=True):
+        counts = count_not_finite(array)
+        if counts[2] is not None:
+            raise_counts(*counts, label)
+    n, shape = data.arrays[0].shape[0], check_image_shape(image_shape, data.n_features)
+    return Inputs(
+        arrays=data.arrays,
+        names=("target", *data.names),
+        ids=(_ids(X, ids, n), *(_ids(table, None, 0) for table in tables.values())),
+        labels=check_labels(labels, n),
+        features=_features(feature_names, columns, data.n_features, shape),
+        image_shape=shape,
+    )
+
+
+def _named_as_fitted(model: Any, backgrounds: Any) -> dict[str, Any]:
+    """The backgrounds under the names and in the order of the fit; a list is matched by position."""
+    fitted = list(model.background_names_)
+    given = name_backgrounds(backgrounds)
+    if not given:
+        return {}
+    if set(given) == set(fitted):
+        return {name: given[name] for name in fitted}
+    if not hasattr(backgrounds, "items") and len(given) == len(fitted):
+        return dict(zip(fitted, given.values(), strict=True))
+    raise ValueError(
+        f"the model was fitted with the backgrounds {fitted}, but the report got {list(given)}: "
+        "pass the same backgrounds as in fit, or none"
+    )
+
+
+def check_labels(labels: Any, n: int) -> Labels | None:
+    """Labels as groups, or as a scale where they are numbers of more than ``MAX_LEVELS`` values."""
+    if labels is None:
+        return None
+    name = getattr(labels, "name", None)
+    values = _one_each("labels", labels, n)
+    present = np.array([not _is_missing(value) for value in values], dtype=bool)
+    numbers = [value for value in values[present] if _is_number(value)]
+    if len(numbers) == present.sum() and len(set(numbers)) > MAX_LEVELS:
+        scale = np.array([float(v) if ok else np.nan for v, ok in zip(values, present, strict=True)])
+        return Labels(_text(name or "label"), [], None, np.where(np.isfinite(scale), scale, np.nan))
+    text = [_text(value) if ok else MISSING for value, ok in zip(values, present, strict=True)]
+    try:
+        order = sorted({v for v, ok in zip(values, present, strict=True) if ok})  # numbers by size, text by letter
+    except TypeError:
+        order = sorted(set(text) - {MISSING})
+    levels = list(dict.fromkeys([_text(value) for value in order] + ([] if present.all() else [MISSING])))
+    place = {level: i for i, level in enumerate(levels)}
+    return Labels(_text(name or "label"), levels, np.array([place[t] for t in text], dtype=np.uint16), None)
+
+
+def check_image_shape(shape: Any, p: int) -> tuple[int, int] | None:
+    """Height and width of an image of ``p`` pixels."""
+    if shape is None:
+        return None
+    try:
+        height, width = (operator.index(side) for side in shape)
+    except (TypeError, ValueError):
+        raise ValueError(f"image_shape must be (height, width); got {shape!r}") from None
+    if height < 1 or width < 1 or height * width != p:
+        raise ValueError(f"image_shape {height} x {width} has {height * width} pixels, but there are {p} features")
+    return height, width
+
+
+def _features(names: Any, columns: Sequence[Any] | None, p: int, shape: tuple[int, int] | None) -> list[str]:
+    if names is not None:
+        return [_text(name) for name in _one_each("feature_names", names, p, "feature")]
+    if columns is not None:
+        return [_text(name) for name in columns]
+    if shape is not None:
+        return [f"row {i}, column {j}" for i in range(shape[0]) for j in range(shape[1])]
+    return [f"x{i}" for i in range(p)]
+
+
+def _ids(table: Any, ids: Any, n: int) -> list[str] | None:
+    """Names of rows: given, or the index of a table that has one; None stands for the row numbers."""
+    if ids is not None:
+        return [_text(value) for value in _one_each("ids", ids, n)]
+    index = getattr(table, "index", None)
+    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+        return None
+    return [_text(value) for value in index]
+
+
+def _one_each(name: str, values: Any, n: int, of: str = "row") -> Array:
+    """A one-dimensional sequence of ``n`` values, as objects."""
+    listed = values.to_list() if hasattr(values, "to_list") else values
+    array = np.asarray(listed if isinstance(listed, np.ndarray) else list(listed), dtype=object)
+    if array.ndim != 1:
+        raise ValueError(f"{name} must be one-dimensional; got shape {array.shape}")
+    if len(array) != n:
+        raise ValueError(f"{name} has {len(array)} entries, but there are {n} {of}s: give one for each {of}")
+    return array
+
+
+def _is_number(value: Any) -> bool:
+    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA: all that does not equal itself."""
+    if value is None or type(value).__name__ in ("NAType", "NaTType"):
+        return True
+    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
+
+
+def _text(value: Any) -> str:
+    """A value as text that can be written in any encoding of Unicode."""
+    return str(value).encode("utf-8", "replace").decode("utf-8")

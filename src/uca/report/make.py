@@ -1,0 +1,150 @@
+"""The public function: check, compute, write whole or not at all."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+from sklearn.utils.validation import check_is_fitted
+
+from .._validation import check_number
+from ..estimators.uca import UCA
+from . import words
+from .contrast import contrast_path
+from .inputs import Inputs, check_inputs
+from .page import check_extra, render
+from .payload import MAX_COMPONENTS, assemble, to_json
+
+
+def report(
+    model: UCA,
+    path: str | os.PathLike[str],
+    X: Any,
+    *,
+    backgrounds: Any = None,
+    labels: Any = None,
+    ids: Any = None,
+    feature_names: Any = None,
+    image_shape: tuple[int, int] | None = None,
+    title: str | None = None,
+    seconds: float | None = None,
+    made_on: str | None = None,
+) -> Path:
+    """Write an interactive report of a fitted model as one HTML file that works offline.
+
+    Parameters
+    ----------
+    model : UCA
+        Fitted.
+    path : path
+        The file to write; an older one is replaced, once the new one is complete.
+    X : array, sparse matrix or table of shape (n, p)
+        Rows of the target. The contrast slider needs those that the model was fitted on.
+    backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
+        The backgrounds as in ``fit``. Without them the page has neither their points nor the contrast slider.
+    labels : sequence of length n, optional
+        Groups, or numbers, to colour the target's points by.
+    ids : sequence of length n, optional
+        Names of the rows. Default: the index of a DataFrame, else row numbers from 0.
+    feature_names : sequence of length p, optional
+        Default: names that the model or the table has, else x0, x1 and so on.
+    image_shape : (height, width), optional
+        Features are the pixels of images, row by row: draw components as images.
+    title : str, optional
+        Heading of the page.
+    seconds : float, optional
+        How long the fit took, to be told in the report.
+    made_on : str, optional
+        Date to print. Default: today, or the date in the environment variable SOURCE_DATE_EPOCH.
+
+    Returns
+    -------
+    path : pathlib.Path
+        The file that was written.
+
+    Notes
+    -----
+    At most 20 000 points are drawn, fewer with many components (the file stays small): a random sample, which the page
+    tells. More than 3 000 points are drawn with WebGL where the browser has it.
+
+    Examples
+    --------
+    >>> import tempfile
+    >>> import numpy as np
+    >>> from uca import UCA
+    >>> from uca.report import report
+    >>> rng = np.random.default_rng(0)
+    >>> treated, control = rng.normal(size=(60, 5)), rng.normal(size=(50, 5))
+    >>> model = UCA().fit(treated, backgrounds={"control": control})
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     page = report(model, f"{folder}/report.html", treated, backgrounds={"control": control})
+    ...     page.name, page.stat().st_size < 6e6
+    ('report.html', True)
+    """
+    if not isinstance(model, UCA):
+        raise TypeError(f"report needs a fitted UCA; got {type(model).__name__}")
+    check_is_fitted(model)
+    check_extra()
+    target_path = _check_path(path)
+    if seconds is not None:
+        seconds = check_number("seconds", seconds, 0.0, float("inf"))
+    data = check_inputs(
+        model,
+        X,
+        backgrounds=backgrounds,
+        labels=labels,
+        ids=ids,
+        feature_names=feature_names,
+        image_shape=image_shape,
+    )
+    heading = "What is unique to the target" if title is None else str(title)
+    _write(target_path, _page(model, data, heading, seconds, made_on))
+    return target_path
+
+
+def _page(model: UCA, data: Inputs, heading: str, seconds: float | None, made_on: str | None) -> str:
+    k = min(len(model.components_), MAX_COMPONENTS)
+    document = assemble(model, data, contrast_path(model, data.arrays, k))
+    shown = [part["shown"] for part in document["datasets"]]
+    n_coloured = len(document["colour"]["features"])
+    context = {
+        "title": heading,
+        "subtitle": words.subtitle(model, data),
+        "in_short": words.in_short(model),
+        "sampling": words.sampling_sentence(shown, data.n_rows, n_coloured, model.n_features_in_),
+        "multipliers": words.multipliers(model),
+        "variances": words.variances(model),
+        "backgrounds": list(model.background_names_),
+        "bounds": [f"{bound:.4g}" for bound in model._fitted("bounds_")],
+        "joint": model.components == "joint",
+        "certificate": model.certificate_,
+        "certificates": model.certificates_,
+        "proven": words.proven(model),
+        "meaning": words.certificate_sentence(model),
+        "how": words.how_made(model, data, seconds, made_on),
+        "has_path": document["path"] is not None,
+        "no_path": document["noPath"],
+        "has_rows": len(data.arrays) > 1,
+        "has_image": data.image_shape is not None,
+        "scaled": bool(model.scale) and model.n_samples_ is not None,
+    }
+    return render(context, to_json(document))
+
+
+def _check_path(path: str | os.PathLike[str]) -> Path:
+    target = Path(path)
+    if target.is_dir():
+        raise IsADirectoryError(f"{target} is a folder; give a file name, for instance {target / 'report.html'}")
+    if not target.parent.is_dir():
+        raise FileNotFoundError(f"there is no folder {target.parent}; make it first")
+    return target
+
+
+def _write(path: Path, text: str) -> None:
+    part = path.with_name(path.name + ".part")
+    try:
+        part.write_text(text, encoding="utf-8", newline="\n")
+        part.replace(path)
+    finally:
+        part.unlink(missing_ok=True)

@@ -1,0 +1,54 @@
+"""One HTML file from a template, style, scripts and data, with everything inside.
+
+The drawing library (plotly.js, as the plotly package carries it) is packed with gzip, which keeps the file at a size that
+can be mailed; browsers unpack it on opening. Nothing is read from elsewhere.
+"""
+
+from __future__ import annotations
+
+import base64
+import gzip
+from collections.abc import Mapping
+from functools import cache
+from importlib import resources
+from typing import Any
+
+SCRIPTS = ("core.js", "scatter.js", "contrast.js", "selection.js", "variance.js", "loadings.js", "main.js")
+HINT = "a report needs Jinja2 and Plotly: pip install 'unique-component-analysis[report]'"
+
+
+def check_extra() -> None:
+    """Raise if what the report needs is not installed, before anything is computed."""
+    try:
+        import jinja2  # noqa: F401
+        import plotly  # noqa: F401
+    except ImportError as error:
+        raise ImportError(HINT) from error
+
+
+def render(context: Mapping[str, Any], payload: str) -> str:
+    """The page; ``context`` is escaped where it is printed, ``payload`` is JSON that has been."""
+    import jinja2
+    from markupsafe import Markup
+
+    environment = jinja2.Environment(
+        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+    )
+    return environment.from_string(_asset("report.html.j2")).render(
+        **context,
+        style=Markup(_asset("report.css")),
+        scripts=[Markup(_asset(name)) for name in SCRIPTS],
+        payload=Markup(payload),
+        plotly=Markup(_packed_plotly()),
+    )
+
+
+def _asset(name: str) -> str:
+    return resources.files(__package__).joinpath("assets", name).read_text(encoding="utf-8")
+
+
+@cache
+def _packed_plotly() -> str:
+    from plotly.offline import get_plotlyjs
+
+    return base64.b64encode(gzip.compress(get_plotlyjs().encode(), compresslevel=9, mtime=0)).decode()

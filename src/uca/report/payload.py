@@ -1,0 +1,125 @@
+"""The data of a report as one JSON document: arrays as base64, text escaped so that it cannot end its element.
+
+Scores of the contrast steps and feature values are whole numbers between a smallest and a largest value (16 bits: finer
+than a pixel); scores and loadings of the fitted components are float32.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+
+from .._types import Array
+from .contrast import FACTORS, OPTIMUM, ContrastPath
+from .inputs import Inputs, Labels
+from .scores import choose_rows, frames, standards, take
+
+FEATURE_VALUES = 400_000  # values of features that points can be coloured by: about 1 MB in the file
+MAX_COMPONENTS = 10  # that the scatter offers
+
+
+def pack(array: Array, dtype: str) -> str:
+    """An array as base64 of its little-endian bytes."""
+    return base64.b64encode(np.ascontiguousarray(array, dtype=np.dtype(dtype).newbyteorder("<")).tobytes()).decode()
+
+
+def quantise(values: Array) -> dict[str, Any]:
+    """16-bit steps between the smallest and the largest value along the last axis; 0 stands for no value."""
+    with np.errstate(invalid="ignore"):
+        low, high = np.nanmin(values, axis=-1), np.nanmax(values, axis=-1)
+        span = np.where(high > low, high - low, 1.0)
+        steps = np.rint((values - low[..., np.newaxis]) / span[..., np.newaxis] * 65_534) + 1
+    return {"q": pack(np.where(np.isfinite(values), steps, 0), "u2"), "low": _digits(low), "span": _digits(span)}
+
+
+def _digits(values: Array) -> Any:
+    """Nested lists of numbers with seven digits."""
+    return [float(f"{v:.7g}") for v in values] if values.ndim == 1 else [_digits(row) for row in values]
+
+
+def assemble(model: Any, data: Inputs, path: ContrastPath | str) -> dict[str, Any]:
+    """Everything that the page draws, ready for JSON."""
+    k = min(len(model._fitted("components_")), MAX_COMPONENTS)
+    rows = choose_rows(data.n_rows, k, len(FACTORS))
+    shown = [take(array, chosen) for array, chosen in zip(data.arrays, rows, strict=True)]
+    fitted = model._fitted("components_")[np.newaxis, :k].astype(float)
+    standard = standards(model, data.arrays)
+    scores = frames(shown, standard, fitted, model._score_scale()[np.newaxis, :k])[0]
+    return {
+        "k": k,
+        "datasets": [
+            {
+                "name": name,
+                "n": n,
+                "shown": len(chosen),
+                "rows": None if len(chosen) == n else pack(chosen, "u4"),
+                "ids": None if ids is None else [ids[i] for i in chosen],
+            }
+            for name, n, chosen, ids in zip(data.names, data.n_rows, rows, data.ids, strict=True)
+        ],
+        "labels": _labels(data.labels, rows[0]),
+        "scores": pack(scores, "f4"),
+        "path": None if isinstance(path, str) else _path(model, path, shown, standard),
+        "noPath": path if isinstance(path, str) else "",
+        "variance": _variance(model),
+        "features": data.features,
+        "loadings": pack(model._fitted("components_"), "f4"),
+        "colour": _colour(model, shown, data),
+        "image": data.image_shape,
+    }
+
+
+def _labels(labels: Labels | None, rows: Array) -> dict[str, Any] | None:
+    if labels is None:
+        return None
+    if labels.codes is not None:
+        return {"name": labels.name, "levels": labels.levels, "codes": pack(labels.codes[rows], "u2")}
+    assert labels.values is not None
+    return {"name": labels.name, "levels": None, "values": quantise(labels.values[rows][np.newaxis])}
+
+
+def _path(model: Any, path: ContrastPath, shown: Any, standard: Any) -> dict[str, Any]:
+    deviation = np.sqrt(np.maximum(path.target, 0.0))
+    scale = np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
+    values = frames(shown, standard, path.components, scale if model.whiten else np.ones_like(scale))
+    return {
+        "factors": _digits(FACTORS),
+        "optimum": OPTIMUM,
+        "target": _digits(path.target),
+        "backgrounds": _digits(path.backgrounds),
+        "lambdas": _digits(model._fitted("lambdas_").astype(float)),
+        "scores": quantise(values),
+    }
+
+
+def _variance(model: Any) -> dict[str, Any]:
+    target = model._fitted("explained_variance_").astype(float)
+    return {
+        "names": list(model.background_names_),
+        "target": _digits(target),
+        "ratio": _digits(model._fitted("explained_variance_ratio_").astype(float)),
+        "backgrounds": _digits(model._fitted("background_variance_").astype(float)),
+        "bounds": _digits(model._fitted("bounds_").astype(float)),
+        "everyComponentBound": model.components == "sequential",
+    }
+
+
+def _colour(model: Any, shown: Any, data: Inputs) -> dict[str, Any]:
+    """Values of features, strongest loadings first, as many as there is room for."""
+    strength = np.abs(model._fitted("components_")).max(axis=0)
+    room = max(1, FEATURE_VALUES // max(sum(part.shape[0] for part in shown), 1))
+    chosen = np.argsort(-strength, kind="stable")[:room]
+    columns = [part[:, chosen] for part in shown]
+    dense = [part.toarray() if hasattr(part, "toarray") else np.asarray(part) for part in columns]
+    return {"features": chosen.tolist(), "values": quantise(np.concatenate(dense).T.astype(float))}
+
+
+def to_json(document: dict[str, Any]) -> str:
+    """JSON that can stand inside a script element whatever text it holds."""
+    text = json.dumps(document, ensure_ascii=False, allow_nan=False, separators=(",", ":"))
+    for character in "<>&\u2028\u2029":
+        text = text.replace(character, f"\\u{ord(character):04x}")
+    return text

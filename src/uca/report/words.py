@@ -1,0 +1,172 @@
+"""What the numbers of a fitted model mean, in sentences, and how the report was made, in rows of a table."""
+
+from __future__ import annotations
+
+import os
+import platform
+from collections.abc import Sequence
+from datetime import UTC, datetime
+from importlib.metadata import version
+from typing import Any
+
+import numpy as np
+
+from ..solvers.conclude import UNPROVEN
+from .inputs import Inputs
+
+PACKAGES = {
+    "uca": "unique-component-analysis",
+    "numpy": "numpy",
+    "scipy": "scipy",
+    "scikit-learn": "scikit-learn",
+    "plotly": "plotly",
+}
+
+
+def count(n: int, word: str) -> str:
+    """A number with its noun: 1 row, 2 000 rows."""
+    return f"{n:,}".replace(",", "\u202f") + f" {word}{'' if n == 1 else 's'}"
+
+
+def subtitle(model: Any, data: Inputs) -> str:
+    """What was compared with what."""
+    text = f"{count(data.n_rows[0], 'target row')}, {count(model.n_features_in_, 'feature')}"
+    names = list(model.background_names_)
+    if not names:
+        return f"{text}, no background (plain PCA)."
+    if len(data.n_rows) == 1:
+        return f"{text}, against {_listed(names)}."
+    sizes = [f"{name} ({count(n, 'row')})" for name, n in zip(names, data.n_rows[1:], strict=True)]
+    return f"{text}, against {_listed(sizes)}."
+
+
+def in_short(model: Any) -> str:
+    """The first component in one or two sentences."""
+    variance, share = (
+        float(model._fitted("explained_variance_")[0]),
+        float(model._fitted("explained_variance_ratio_")[0]),
+    )
+    text = f"Component 1 explains {100 * share:.1f} % of the target's variance ({variance:#.3g})."
+    names = model.background_names_
+    if not names:
+        return text
+    own = model._fitted("background_variance_")[0]
+    parts = [
+        f"{value:#.3g} in {name} (bound {bound:#.3g})"
+        for name, value, bound in zip(names, own, model._fitted("bounds_"), strict=True)
+    ]
+    return f"{text} Along the same direction the variance is {_listed(parts)}."
+
+
+def proven(model: Any) -> bool:
+    """Whether the upper bound is a proof; for data known through products alone it rests on an iterative method."""
+    return not model.certificate_.message.endswith(UNPROVEN)
+
+
+def certificate_sentence(model: Any) -> str:
+    """What the certificate of the first problem means."""
+    c = model.certificate_
+    direction = "direction that respects the bounds" if model.background_names_ else "direction"
+    if c.status != "optimal":
+        return (
+            f"The search ended before optimality was proven: the best target variance that any mixture of directions within "
+            f"the bounds can have lies between {c.lower:.6g} and {c.upper:.6g}."
+        )
+    if c.tight:
+        return (
+            f"No {direction} can have a target variance above {c.upper:.6g}, and the first component reaches it; this "
+            f"{'is proven' if proven(model) else 'holds'} up to a relative {c.gap:.1e}"
+            f"{'' if proven(model) else ', as far as the iterative eigen-solver converged'}, without a parameter to tune."
+        )
+    return (
+        f"No {direction} can have a target variance above {c.upper:.6g}; this value is reached by a mixture of "
+        "directions only, so the first component comes close to it and does not attain it."
+    )
+
+
+def sampling_sentence(shown: Sequence[int], n_rows: Sequence[int], n_coloured: int, n_features: int) -> str:
+    """Says what is left out of the drawing; empty where nothing is."""
+    parts = []
+    if list(shown) != list(n_rows):
+        parts.append(
+            f"The scatter draws {count(sum(shown), 'row')} of {count(sum(n_rows), 'row')}: a random sample with a fixed "
+            "seed. Components, variances and the certificate use every row."
+        )
+    if n_coloured < n_features:
+        parts.append(
+            f"Points can be coloured by the {count(n_coloured, 'feature')} with the largest loadings; "
+            f"the table of loadings has all {count(n_features, 'feature')}."
+        )
+    return " ".join(parts)
+
+
+def multipliers(model: Any) -> list[dict[str, str]]:
+    """One row for each background: multiplier, bound, and what the first component has."""
+    return [
+        {"name": name, "lambda": f"{weight:.4g}", "bound": f"{bound:.4g}", "variance": f"{value:.4g}"}
+        for name, weight, bound, value in zip(
+            model.background_names_,
+            model._fitted("lambdas_"),
+            model._fitted("bounds_"),
+            model._fitted("background_variance_")[0],
+            strict=True,
+        )
+    ]
+
+
+def variances(model: Any) -> list[dict[str, Any]]:
+    """One row for each component; a mark where a background has more than its bound."""
+    bounds = model._fitted("bounds_")
+    return [
+        {
+            "component": i + 1,
+            "target": f"{target:.4g}",
+            "share": f"{100 * ratio:.1f}\u202f%",
+            "backgrounds": [
+                (f"{value:.4g}", bool(value > bound * (1 + 1e-6))) for value, bound in zip(own, bounds, strict=True)
+            ],
+        }
+        for i, (target, ratio, own) in enumerate(
+            zip(
+                model._fitted("explained_variance_"),
+                model._fitted("explained_variance_ratio_"),
+                model._fitted("background_variance_"),
+                strict=True,
+            )
+        )
+    ]
+
+
+def how_made(model: Any, data: Inputs, seconds: float | None, made_on: str | None) -> list[tuple[str, str]]:
+    """Versions, shapes, parameters and time."""
+    shapes = [f"{name}: {n} x {model.n_features_in_}" for name, n in zip(data.names, data.n_rows, strict=True)]
+    fitted = "covariance matrices" if model.n_samples_ is None else f"{model.n_samples_} target rows"
+    given = {name: value for name, value in model.get_params().items() if name != "verbose"}
+    rows = [
+        ("Made on", made_on or _today()),
+        ("Data", "; ".join(shapes)),
+        ("Fitted on", fitted),
+        ("Parameters", ", ".join(f"{name}={_value(value)}" for name, value in given.items())),
+        ("Held as", f"{model.representation_} representation"),
+        ("Solver", f"{model.solver_}, {count(model.certificate_.n_eigensolves, 'eigen-solve')}"),
+        ("Versions", ", ".join(f"{name} {version(package)}" for name, package in PACKAGES.items())),
+        ("Python", platform.python_version()),
+    ]
+    return rows if seconds is None else [*rows[:6], ("Time", f"{seconds:.3g} s"), *rows[6:]]
+
+
+def _today() -> str:
+    """The date; reproducible builds set it through SOURCE_DATE_EPOCH."""
+    epoch = os.environ.get("SOURCE_DATE_EPOCH")
+    moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now().astimezone()
+    return moment.strftime("%Y-%m-%d")
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, np.ndarray):
+        return repr(value.tolist())
+    return repr(value) if len(repr(value)) <= 200 else repr(value)[:200] + "…"
+
+
+def _listed(parts: Sequence[str]) -> str:
+    return parts[0] if len(parts) == 1 else f"{', '.join(parts[:-1])} and {parts[-1]}"

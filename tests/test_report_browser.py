@@ -1,0 +1,270 @@
+"""The report in a real browser: headless Chromium, driven by Playwright's Python package.
+
+Set UCA_SCREENSHOTS to a folder to keep the screenshots.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+import os
+import shutil
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from test_report import problem
+
+from uca import UCA
+from uca.report import report
+
+CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
+try:
+    from playwright.sync_api import sync_playwright
+except ImportError:
+    sync_playwright = None
+
+pytestmark = [
+    pytest.mark.skipif(
+        CHROMIUM is None, reason="needs Chromium: apt-get install chromium (or any Chromium on the PATH)"
+    ),
+    pytest.mark.skipif(sync_playwright is None, reason="needs Playwright's Python package: pip install playwright"),
+]
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+NASTY = "</script><b>bold</b>&amp;"
+
+
+@pytest.fixture(scope="module")
+def browser():
+    with sync_playwright() as playwright:
+        running = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+        yield running
+        running.close()
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory):
+    """A model with everything on its page, and the file."""
+    X, backgrounds = problem(n=60, p=12)
+    frame = pd.DataFrame(X, columns=[f"gene{i}" for i in range(12)], index=[f"cell {i}" for i in range(60)])
+    model = UCA(n_components=3).fit(frame, backgrounds=backgrounds)
+    labels = np.array(["treated", NASTY])[(X[:, -1] > 5).astype(int)]
+    path = tmp_path_factory.mktemp("report") / "report.html"
+    report(model, path, frame, backgrounds=backgrounds, labels=labels, image_shape=(3, 4), title=NASTY)
+    return model, frame, labels, path
+
+
+class Opened:
+    """A page with what it logged and what it asked the network for."""
+
+    def __init__(self, browser, path, **options):
+        self.context = browser.new_context(**{"viewport": {"width": 1240, "height": 900}, **options})
+        self.page = self.context.new_page()
+        self.problems, self.requests = [], []
+        self.page.on("console", lambda message: self.problems.append(message.text))
+        self.page.on("pageerror", lambda error: self.problems.append(str(error)))
+        self.page.on("request", lambda request: self.requests.append(request.url))
+        self.page.goto(path.as_uri())
+        self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
+
+    def points(self):
+        """Coordinates of the target's points."""
+        trace = "document.getElementById('scatter').data[R.scatter.curves.indexOf(0)]"
+        return np.array(self.page.evaluate(f"[Array.from({trace}.x), Array.from({trace}.y)]"), dtype=float).T
+
+    def place(self, row):
+        """Where a row of the target is on the screen."""
+        return self.page.evaluate(
+            """(i) => {
+                const box = document.getElementById("scatter"), { xaxis, yaxis } = box._fullLayout;
+                box.scrollIntoView({ block: "center", behavior: "instant" });
+                const trace = box.data[R.scatter.curves.indexOf(0)], at = box.getBoundingClientRect();
+                return [at.left + xaxis._offset + xaxis.l2p(trace.x[i]), at.top + yaxis._offset + yaxis.l2p(trace.y[i])];
+            }""",
+            row,
+        )
+
+    def hover(self, row):
+        x, y = self.place(row)
+        self.page.mouse.move(x - 40, y - 40)
+        self.page.mouse.move(x, y, steps=3)
+        layer = "document.querySelector('#scatter .hoverlayer').textContent"
+        self.page.wait_for_function(f"{layer}.includes('cell {row}')", timeout=5000)
+        return self.page.evaluate(layer)
+
+    def slide(self, key, position):
+        self.page.focus("#contrast")
+        self.page.keyboard.press(key)
+        self.page.wait_for_function(f"R.scatter.position === {position}")
+
+
+@pytest.fixture
+def opened(browser, example):
+    page = Opened(browser, example[3])
+    yield page
+    page.context.close()
+    assert page.problems == []
+    assert page.requests == [example[3].as_uri()]  # the file itself and nothing else
+
+
+def test_scatter_shows_the_scores_and_the_slider_moves_them_to_pca(opened, example):
+    model, frame, _, _ = example
+    scores = model.transform(frame)
+    np.testing.assert_allclose(opened.points(), scores[:, :2], rtol=1e-5, atol=1e-6)
+    opened.slide("Home", 0)
+    z = (frame.to_numpy() - frame.to_numpy().mean(axis=0)) / frame.to_numpy().std(axis=0, ddof=1)
+    pca = z @ np.linalg.eigh(np.cov(z.T))[1][:, :-3:-1]
+    moved = opened.points()
+    for c in range(2):
+        assert abs(np.corrcoef(moved[:, c], pca[:, c])[0, 1]) > 1 - 1e-8
+    assert "plain PCA" in opened.page.inner_text("#contrast-text")
+    assert opened.page.get_attribute("#contrast", "aria-valuetext") == "λ = 0, plain PCA"
+    opened.page.click("#to-optimum")
+    opened.page.wait_for_function("R.scatter.position === 10")
+    np.testing.assert_allclose(opened.points(), scores[:, :2], rtol=1e-5, atol=1e-6)
+
+
+def test_points_pass_through_places_between_the_steps(opened):
+    opened.page.evaluate(
+        """() => { window.seen = []; const move = R.scatter.move;
+                   R.scatter.move = () => { window.seen.push(R.scatter.position); return move(); }; }"""
+    )
+    opened.slide("End", 20)
+    seen = opened.page.evaluate("window.seen")
+    assert seen == sorted(seen)
+    assert any(10 < place < 20 for place in seen)
+
+
+def test_hover_shows_id_and_label_as_they_are(opened, example):
+    model, frame, labels, _ = example
+    ours = np.flatnonzero(labels == NASTY)
+    row = int(ours[model.transform(frame)[ours, 0].argmax()])  # at the edge, where no other point is nearer
+    assert f"label: {NASTY}" in opened.hover(row)
+    assert opened.page.inner_text("h1") == NASTY
+    assert NASTY in opened.page.inner_text("#legend")
+
+
+def test_lasso_lists_rows_and_they_stay_selected_when_the_slider_moves(opened, example):
+    page = opened.page
+    x, y = opened.place(5)
+    page.mouse.move(x - 12, y - 12)
+    page.mouse.down()
+    for dx, dy in ((12, -12), (12, 12), (-12, 12), (-12, -11)):
+        page.mouse.move(x + dx, y + dy, steps=4)
+    page.mouse.up()
+    page.wait_for_selector("#selection-table tbody tr")
+    listed = page.locator("#selection-table tbody tr").all_inner_texts()
+    assert any(row.startswith("cell 5\ttarget") for row in listed)
+    opened.slide("Home", 0)
+    assert page.locator("#selection-table tbody tr").all_inner_texts() == listed
+    with page.expect_download() as download:
+        page.click("#selection-csv")
+    assert len(Path(download.value.path()).read_text().splitlines()) == len(listed) + 1
+    page.click("#clear")
+    assert page.is_disabled("#selection-csv")
+
+
+def test_rows_are_found_by_keyboard(opened, example):
+    _, _, labels, _ = example
+    opened.page.fill("#find", "treated")
+    expected = int(np.sum(labels == "treated"))
+    assert opened.page.inner_text("#selection-count").startswith(f"{expected} rows: {expected} treated")
+    opened.page.fill("#find", "no such row")
+    assert opened.page.inner_text("#selection-count") == "No row matches."
+
+
+def test_table_filters_and_sorts_and_download_gives_the_csv(opened, example):
+    model, frame, _, _ = example
+    page = opened.page
+    page.fill("#search", "GENE1")
+    assert page.inner_text("#search-count") == "3 of 12 features"
+    assert set(page.locator("#loadings-table tbody th").all_inner_texts()) == {"gene1", "gene10", "gene11"}
+    page.fill("#search", "")
+    page.select_option("#pick-loading", "1")
+    order = np.argsort(-np.abs(model.components_[1]))
+    assert page.locator("#loadings-table tbody th").all_inner_texts() == [f"gene{i}" for i in order]
+    with page.expect_download() as download:
+        page.click("#loadings-csv")
+    assert download.value.suggested_filename == "loadings.csv"
+    header, *rows = csv.reader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8")))
+    assert header == ["feature", "component 1", "component 2", "component 3"]
+    assert [row[0] for row in rows] == list(frame.columns)
+    np.testing.assert_allclose(np.array([row[1:] for row in rows], float), model.components_.T, rtol=1e-5, atol=1e-7)
+
+
+def test_components_colour_and_groups_can_be_chosen(opened, example):
+    model, frame, labels, _ = example
+    page = opened.page
+    page.select_option("#pick-x", "2")
+    np.testing.assert_allclose(opened.points()[:, 0], model.transform(frame)[:, 2], rtol=1e-5, atol=1e-6)
+    page.locator("#legend button", has_text="treated").click()
+    page.wait_for_function("R.scatter.hidden.size === 1 && !R.scatter.quiet")
+    np.testing.assert_array_equal(np.isnan(opened.points()[:, 0]), labels == "treated")
+    page.select_option("#pick-colour", "f0")
+    strongest = int(np.abs(model.components_).max(axis=0).argmax())
+    colours = "document.getElementById('scatter').data[R.scatter.curves.indexOf(0)].marker.color"
+    values = np.array(page.evaluate(f"Array.from({colours})"), float)
+    np.testing.assert_allclose(values, frame.to_numpy()[:, strongest], atol=1e-3)  # 16 bits of its range
+    assert page.locator("#image-grid canvas").count() == 3
+
+
+def test_backgrounds_stand_on_the_same_axes(opened):
+    layout = opened.page.evaluate(
+        "(({ xaxis, xaxis2, xaxis3, yaxis, yaxis3 }) => [xaxis, xaxis2, xaxis3, yaxis, yaxis3].map((a) => a.range))"
+        "(document.getElementById('scatter')._fullLayout)"
+    )
+    assert layout[0] == layout[1] == layout[2]
+    assert layout[3] == layout[4]
+
+
+def test_everything_is_reached_by_keyboard(opened):
+    reached = set()
+    for _ in range(60):
+        opened.page.keyboard.press("Tab")
+        reached.add(opened.page.evaluate("document.activeElement.id || document.activeElement.name || ''"))
+    wanted = {"theme", "pick-x", "pick-y", "pick-colour", "mode", "overlay", "reset", "picture", "play", "contrast"}
+    assert wanted | {"find", "pick-loading", "search", "loadings-csv"} <= reached
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "scheme"), [("light", 1240, "light"), ("dark", 1240, "dark"), ("phone", 390, "light")]
+)
+def test_fits_the_screen_in_light_and_dark(browser, example, name, width, scheme, tmp_path):
+    opened = Opened(browser, example[3], viewport={"width": width, "height": 860}, color_scheme=scheme)
+    page = opened.page
+    assert page.evaluate("document.documentElement.scrollWidth") == width  # nothing sticks out
+    ink, ground = (page.evaluate(f"getComputedStyle(document.body).{which}") for which in ("color", "backgroundColor"))
+    brightness = [sum(map(int, value[4:-1].split(","))) for value in (ink, ground)]
+    assert (brightness[0] > brightness[1]) == (scheme == "dark")
+    page.click("#theme")
+    assert page.evaluate("getComputedStyle(document.body).color") != ink
+    page.click("#theme")
+    page.wait_for_function("!R.scatter.quiet")
+    folder = Path(os.environ.get("UCA_SCREENSHOTS", tmp_path))
+    page.screenshot(path=folder / f"report_{name}.png", full_page=True)
+    assert (folder / f"report_{name}.png").stat().st_size > 50_000
+    assert opened.problems == []
+    opened.context.close()
+
+
+def test_a_hundred_thousand_rows_open(browser, tmp_path):
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(100_000, 4)) * [4, 3, 1, 1]
+    background = rng.normal(size=(500, 4)) * [4, 1, 1, 1]
+    model = UCA(scale=False).fit(X, backgrounds=background)
+    path = report(model, tmp_path / "r.html", X, backgrounds=background, labels=rng.normal(size=100_000))
+    opened = Opened(browser, path)
+    assert len(opened.points()) > 15_000
+    assert "random sample" in opened.page.inner_text("#sampling")
+    opened.slide("ArrowLeft", 9)
+    assert [text for text in opened.problems if "GPU stall" not in text] == []  # WebGL in software says so
+    opened.context.close()
