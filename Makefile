@@ -24,7 +24,7 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.created pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[demo]'
+	$(BIN)/python -m pip install --quiet --editable '.[demo,cli,report]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.created pyproject.toml

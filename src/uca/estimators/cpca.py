@@ -72,9 +72,9 @@ class CPCA(OneBackground):
         Orthonormal directions at ``alpha_``.
     eigenvalues_, explained_variance_, explained_variance_ratio_ : array of shape (k,)
     background_variance_ : array of shape (k, m)
-    alphas_ : array
+    alphas_ : array of shape (t,)
         The values that were tried.
-    affinity_ : array of shape (len(alphas_), len(alphas_))
+    affinity_ : array of shape (t, t)
         Product of the cosines of the principal angles between the subspaces.
     results_ : tuple of ContrastiveResult
         One for each selected (or given) alpha, in ascending (or given) order.
