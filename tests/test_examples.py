@@ -19,6 +19,7 @@ EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
 def run(monkeypatch):
     """Run an example; give its names, and the number of its figures as ``n_figures``."""
     plt.switch_backend("Agg")
+    plt.close("all")  # what other tests left open
     monkeypatch.setattr(plt, "show", lambda: None)
 
     def run_example(name: str) -> dict:
