@@ -395,8 +395,11 @@ class TestErrors:
 
     def test_the_first_error_tells_how_to_go_on(self):
         first = run("fit", "holes.csv", "-b", "control.csv")
+        assert first.exit_code == 1
         way = first.stderr.split("--missing ")[1].strip().split("|")[0]
-        good("fit", "holes.csv", "-b", "control.csv", "--missing", way)
+        second = run("fit", "holes.csv", "-b", "control.csv", "--missing", way)
+        assert second.exit_code == 0, second.stderr
+        assert f"replaced by the {way} of the column" in second.stderr
 
     def test_help_and_version(self):
         assert "compare" in good("--help").stdout

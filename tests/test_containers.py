@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import tempfile
 
 import numpy as np
 import pytest
@@ -69,12 +70,11 @@ def _with_duplicates(array):
     return sparse.coo_array(twice, shape=array.shape)
 
 
-def _memmap(array, folder=[]):  # noqa: B006  (a folder for the whole session)
-    import tempfile
+FOLDER = tempfile.TemporaryDirectory()  # of mapped files; it goes with the process
 
-    if not folder:
-        folder.append(tempfile.TemporaryDirectory())
-    path = f"{folder[0].name}/{array.shape[0]}.npy"
+
+def _memmap(array):
+    path = f"{FOLDER.name}/{array.shape[0]}.npy"
     np.save(path, array)
     return np.load(path, mmap_mode="r")
 
@@ -319,3 +319,28 @@ def test_mean_of_1e8_keeps_six_digits(representation, container):
     spread = exact[0].std(axis=0, ddof=1)
     z = ((exact[0] - exact[0].mean(axis=0)) / spread).astype(float)
     np.testing.assert_allclose(as_numpy(scores), z @ expected.components_.T, atol=1e-5)
+
+
+@pytest.mark.parametrize("chunks", [(11, -1), (17, 9)])
+def test_dask_makes_one_graph_a_pass(chunks, monkeypatch):
+    """All datasets share a graph: means first, then one for each product of the fit on the same data in memory."""
+    from uca.operators import distributed, implicit
+
+    counts = {"graphs": 0, "products": 0}
+    compute, product = distributed.compute, implicit.Rows.product
+
+    def counted_graph(lazy):
+        counts["graphs"] += 1
+        return compute(lazy)
+
+    def counted_product(self, vectors, shift):
+        counts["products"] += 1
+        return product(self, vectors, shift)
+
+    monkeypatch.setattr(distributed, "compute", counted_graph)
+    monkeypatch.setattr(implicit.Rows, "product", counted_product)
+    tables = [*_tables(), _tables()[0][:20] ** 2]
+    UCA(representation="implicit").fit(tables[0], backgrounds=tables[1:])
+    lazy = [_dask(chunks)(table) for table in tables]
+    UCA(representation="implicit").fit(lazy[0], backgrounds=lazy[1:])
+    assert counts["graphs"] == 1 + counts["products"] / len(tables)

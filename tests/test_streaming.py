@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import logging
 import signal
 import subprocess
@@ -178,11 +179,9 @@ def test_live_line_on_a_terminal():
     with subprocess.Popen([sys.executable, "-c", code], stderr=there) as process:
         os.close(there)
         shown = b""
-        try:
+        with contextlib.suppress(OSError):  # Linux reports the end of a terminal as an error
             while part := os.read(here, 1024):
                 shown += part
-        except OSError:  # Linux reports the end of a terminal as an error
-            pass
     os.close(here)
     assert process.returncode == 0
     assert b"\r" in shown

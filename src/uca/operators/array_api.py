@@ -18,8 +18,8 @@ from .._types import Array
 from .covariance import from_moments
 from .memory import check_matrices_fit
 from .moments import Moments, deviations, inverse
-from .reduced import ColumnBlocks, from_columns
-from .representation import Representation
+from .reduced import from_columns
+from .representation import Representation, stacked
 
 BLOCK_BYTES = 64_000_000  # a device works best on large blocks
 
@@ -129,8 +129,7 @@ class DeviceColumns:
         self.arrays, self.labels, self.center, self.scale = arrays, labels, center, scale
         self.xp = namespace(*arrays)
         self.n_features = arrays[0].shape[1]
-        rows = [np.empty((array.shape[0], 0)) for array in arrays]
-        self.rows = ColumnBlocks(rows, labels, center=center, scale=scale).rows
+        self.rows = stacked([array.shape[0] for array in arrays])
         width = max(1, BLOCK_BYTES // (8 * self.rows[-1].stop))
         self._columns = [slice(s, min(s + width, self.n_features)) for s in range(0, self.n_features, width)]
         self.means = [np.zeros(self.n_features) for _ in arrays]

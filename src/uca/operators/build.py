@@ -87,24 +87,23 @@ def build(
     n_empty: int,
 ) -> Representation:
     """Standardise the target (first) and the backgrounds and hold them as a pencil."""
-    name = representation
-    if name == "auto":
-        name = _choose(arrays)
+    name = _choose(arrays) if representation == "auto" else representation
+    how: dict[str, Any] = {"center": center, "scale": scale}
     if any(is_dask(array) for array in arrays):
         from .distributed import from_dask
 
-        return from_dask(arrays, labels, representation=name, center=center, scale=scale, n_empty=n_empty)
+        return from_dask(arrays, labels, representation=name, n_empty=n_empty, **how)
     if any(is_array_api(array) for array in arrays):
         from .array_api import from_array_api
 
-        return from_array_api(arrays, labels, representation=name, center=center, scale=scale, n_empty=n_empty)
+        return from_array_api(arrays, labels, representation=name, n_empty=n_empty, **how)
     if name == "reduced":
-        return from_gram(arrays, labels, center=center, scale=scale, n_empty=n_empty)
+        return from_gram(arrays, labels, n_empty=n_empty, **how)
     if name == "implicit":
-        return from_products(arrays, labels, center=center, scale=scale)
+        return from_products(arrays, labels, **how)
     if name == "product_svd":
-        return from_product(arrays, labels, center=center, scale=scale)
-    return from_rows(arrays, labels, center=center, scale=scale)
+        return from_product(arrays, labels, **how)
+    return from_rows(arrays, labels, **how)
 
 
 def _choose(arrays: Sequence[Any]) -> str:

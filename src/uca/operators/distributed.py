@@ -29,7 +29,7 @@ from .implicit import standardise
 from .memory import check_matrices_fit
 from .moments import Moments
 from .reduced import ColumnBlocks, from_columns
-from .representation import Representation
+from .representation import Representation, stacked
 
 WIDTH = 4  # results merged by one task
 COLUMN_BYTES = 64e6  # of a block of columns, all rows together
@@ -123,7 +123,7 @@ class DaskColumns:
         chunks = {0: -1, 1: tuple(np.diff(edges).tolist())}
         grids = [_grid(array.rechunk(chunks)) for array in arrays]
         self._parts = [[grid[0][c] for grid in grids] for c in range(len(self._columns))]
-        self.rows = ColumnBlocks([np.empty((n, 0)) for n in n_rows], labels, center=center, scale=scale).rows
+        self.rows = stacked(n_rows)
         self.means = [np.zeros(self.n_features) for _ in arrays]
         self.deviations = [np.ones(self.n_features) for _ in arrays]
 

@@ -21,7 +21,7 @@ from .._types import Array
 from .._validation import raise_not_finite
 from .base import CovarianceOperator, Eigenpairs, Pencil
 from .moments import center_block, deviations, divisor, fill, inverse
-from .representation import Representation, as_rows
+from .representation import Representation, as_rows, stacked
 
 EMPTY = 1e-13  # singular value, relative to the largest, that is none
 
@@ -121,10 +121,9 @@ class ProductPencil(Pencil):
 
 def from_product(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
     """Standardise, stack and decompose the target (first) and the backgrounds."""
-    stops = np.cumsum([array.shape[0] for array in arrays]).tolist()
-    blocks = [slice(stop - array.shape[0], stop) for stop, array in zip(stops, arrays, strict=True)]
+    blocks = stacked([array.shape[0] for array in arrays])
     p = arrays[0].shape[1]
-    stack = np.empty((stops[-1], p))
+    stack = np.empty((blocks[-1].stop, p))
     means: list[Array] = []
     spread: list[Array] = []
     for array, label, block in zip(arrays, labels, blocks, strict=True):

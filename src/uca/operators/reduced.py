@@ -25,7 +25,7 @@ from .._types import Array
 from .._validation import raise_not_finite
 from .dense import DensePencil
 from .moments import BLOCK_BYTES, PARALLEL_BYTES, center_block, deviations, divisor, fill, inverse
-from .representation import Representation
+from .representation import Representation, stacked
 
 SMALLEST = 1e-11  # share of the largest variance
 LANE_BYTES = 4_000_000
@@ -143,9 +143,8 @@ class ColumnBlocks:
         self.dtype = np.dtype(float)
         # The lift is another matter: components of float32 data are float32.
         self._lift_dtype = np.result_type(np.float32, *(array.dtype for array in self.arrays))
-        stops = np.cumsum([array.shape[0] for array in arrays]).tolist()
-        self.rows = [slice(stop - array.shape[0], stop) for stop, array in zip(stops, arrays, strict=True)]
-        self.n_rows = stops[-1]
+        self.rows = stacked([array.shape[0] for array in arrays])
+        self.n_rows = self.rows[-1].stop
         self.means = [np.zeros(self.n_features) for _ in arrays]
         self.deviations = [np.ones(self.n_features) for _ in arrays]
         n_bytes = self.n_rows * self.n_features * self.dtype.itemsize

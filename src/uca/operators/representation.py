@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from .._types import Array
 from .base import Pencil
+
+
+def stacked(n_rows: Sequence[int]) -> list[slice]:
+    """Where the rows of each dataset stand in a stack of all, target first."""
+    stops = np.cumsum(n_rows).tolist()
+    return [slice(stop - n, stop) for stop, n in zip(stops, n_rows, strict=True)]
 
 
 def as_rows(vectors: Array) -> Array:
