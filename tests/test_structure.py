@@ -13,7 +13,7 @@ import uca
 
 ROOT = Path(uca.__file__).parent
 SERVICES = ["_types", "_containers", "_threads", "_progress"]
-LAYERS = [*SERVICES, "_validation", "_pool", "operators", "eigen", "dual", "solvers", "estimators"]
+LAYERS = [*SERVICES, "_validation", "_parameters", "_pool", "operators", "eigen", "dual", "solvers", "estimators"]
 LAYERS += [
     "datasets",
     "demo",
@@ -29,7 +29,12 @@ LAYERS += [
 ]
 CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl"}
 OPTIONAL_IN = {*LAYERS[LAYERS.index("datasets") :], "_pool"}
-LAZY_IN = {"distributed.py", "array_api.py", "_progress.py"}  # optional packages are imported inside functions
+LAZY_IN = {
+    "distributed.py",
+    "schedule.py",
+    "array_api.py",
+    "_progress.py",
+}
 
 
 def layer_of(path: Path) -> str:

@@ -14,16 +14,9 @@ from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._containers import float_dtype, float_dtypes, is_array_api, is_dask
+from .._parameters import check_bool, check_choice, check_positive_int
 from .._types import Array
-from .._validation import (
-    Datasets,
-    align_columns,
-    check_bool,
-    check_choice,
-    check_positive_int,
-    label_of,
-    raise_not_finite,
-)
+from .._validation import Datasets, align_columns, label_of, raise_not_finite
 from ..operators.array_api import check_namespace, like, project_in_namespace, to_numpy
 from ..operators.base import Pencil
 from ..operators.build import REPRESENTATIONS, build

@@ -13,8 +13,8 @@ import numpy as np
 from sklearn.cluster import SpectralClustering
 from sklearn.utils import check_random_state
 
+from .._parameters import check_choice, check_number, check_positive_int, seed_from
 from .._types import Array
-from .._validation import check_choice, check_number, check_positive_int, seed_from
 from ..eigen import fix_signs, top_eigenpairs
 from ..operators.base import Eigenpairs, Pencil
 from ..operators.recycled import recycled

@@ -7,8 +7,8 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigh
 
+from .._parameters import check_number
 from .._types import Array
-from .._validation import check_number
 from ..eigen import fix_signs
 from ..operators.base import Pencil
 from ..operators.representation import Representation

@@ -8,9 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from .._containers import float_dtype
+from .._parameters import check_n_components
 from .._threads import one_blas_thread
 from .._types import Array
-from .._validation import check_datasets, check_n_components
+from .._validation import check_datasets
 from ..operators.base import CovarianceOperator
 from ..operators.representation import Representation
 from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_table_as_y

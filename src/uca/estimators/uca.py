@@ -13,22 +13,20 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._containers import float_dtype
-from .._progress import progress
-from .._threads import one_blas_thread
-from .._types import Array
-from .._validation import (
-    Datasets,
+from .._parameters import (
     check_bool,
     check_bound,
     check_choice,
-    check_datasets,
     check_matrices,
     check_n_components,
     check_positive_int,
     check_tolerance,
-    name_backgrounds,
     seed_from,
 )
+from .._progress import progress
+from .._threads import one_blas_thread
+from .._types import Array
+from .._validation import Datasets, check_datasets, name_backgrounds
 from ..dual import Certificate, DualResult, mean_bounds
 from ..eigen import fix_signs
 from ..operators.base import Pencil

@@ -11,8 +11,9 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from .._containers import is_array_api
+from .._parameters import check_choice
 from .._types import Array
-from .._validation import align_columns, check_choice, check_rows, label_of, name_backgrounds
+from .._validation import align_columns, check_rows, label_of, name_backgrounds
 from ..estimators.base import ContrastiveTransformer
 from ..operators.array_api import to_numpy
 from ..operators.build import build

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._parameters import check_number
 from .._types import Array
-from .._validation import check_number
 from .problem import Problem, dual_values, problem_of
 from .style import PALETTE, SEQUENTIAL, axes, legend_outside, open_frame
 

@@ -9,9 +9,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._containers import is_array_api
+from .._parameters import check_choice, check_number
 from .._threads import one_blas_thread
 from .._types import Array
-from .._validation import check_choice, check_number
 from ..eigen import top_eigenpairs
 from ..operators.array_api import to_numpy
 from ..operators.recycled import recycled

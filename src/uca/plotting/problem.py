@@ -13,9 +13,10 @@ from typing import Any
 import numpy as np
 from scipy.linalg import eigvalsh
 
+from .._parameters import check_matrices
 from .._threads import one_blas_thread
 from .._types import Array
-from .._validation import check_datasets, check_matrices, name_backgrounds
+from .._validation import check_datasets, name_backgrounds
 from ..dual import Certificate, Dual, DualResult
 from ..estimators.uca import UCA
 from ..operators.base import Pencil

@@ -8,7 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
-from .._validation import check_number
+from .._parameters import check_number
 from ..estimators.uca import UCA
 from . import words
 from .contrast import contrast_path

@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
-from .._progress import Callback
-from .._validation import (
+from .._parameters import (
     check_bound,
     check_choice,
     check_matrices,
     check_n_components,
     check_positive_int,
     check_tolerance,
-    name_backgrounds,
     seed_from,
 )
+from .._progress import Callback
+from .._validation import name_backgrounds
 from ..dual import DualResult, mean_bounds
 from ..operators.base import CovarianceOperator, Pencil
 from ..operators.dense import DenseCovariance, DensePencil
