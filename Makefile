@@ -6,7 +6,7 @@ BIN := $(VENV)/bin
 .PHONY: help demo test test-slow paper docs bench bench-save lint types format check clean
 
 help:
-	@echo "make demo       install, then run the main job on embedded data (figure in out/)"
+	@echo "make demo       install, then run the main job on embedded data (figure and report in out/)"
 	@echo "make test       install, then run all tests"
 	@echo "make test-slow  the larger random suites as well (minutes)"
 	@echo "make paper      reproduce the paper's figures that need no restricted data (figures in out/paper)"
@@ -24,7 +24,7 @@ $(VENV)/.created:
 	@touch $@
 
 $(VENV)/.demo: $(VENV)/.created pyproject.toml
-	$(BIN)/python -m pip install --quiet --editable '.[demo,cli,report]'
+	$(BIN)/python -m pip install --quiet --editable '.[demo,cli]'
 	@touch $@
 
 $(VENV)/.test: $(VENV)/.created pyproject.toml

@@ -23,6 +23,8 @@ def test_demo_prints_tables_and_saves_the_figure(tmp_path, capsys):
     ):
         assert text in printed
     assert (tmp_path / "new" / "uca-demo.png").stat().st_size > 50_000
+    page = (tmp_path / "new" / "report.html").read_text(encoding="utf-8")
+    assert "<title>Digits 3 and 8 over grass + brick" in page
 
 
 def test_one_background_reveals_the_digit():

@@ -144,12 +144,21 @@ def main(arguments: Sequence[str] | None = None) -> None:
     stories = (("(a) one background", digits_on_grass), ("(b) two backgrounds", digits_on_grass_and_brick))
     for title, make in stories:
         print_table(f"{title}: {make(random_state=0).description}", repeat(make, options.seeds))
-    two = fit_all(digits_on_grass_and_brick(random_state=0))[-1]
+    data = digits_on_grass_and_brick(random_state=0)
+    two = fit_all(data)[-1]
     print(f"\nThe model behind 'UCA, split', seed 0:\n\n{two.model.summary()}")
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "uca-demo.png"
     draw([make(random_state=0) for _, make in stories], path)
-    print(f"\nFigure: {path}")
+    page = two.model.report(
+        options.out / "report.html",
+        data.target,
+        backgrounds=data.backgrounds,
+        labels=[f"digit {label}" for label in data.labels],
+        image_shape=data.image_shape,
+        title=f"{data.description[0].upper()}{data.description[1:]}",
+    )
+    print(f"\nFigure: {path}\nReport: {page}, open it in a browser")
 
 
 if __name__ == "__main__":
