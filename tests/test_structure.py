@@ -13,8 +13,20 @@ import uca
 
 ROOT = Path(uca.__file__).parent
 SERVICES = ["_types", "_containers", "_threads", "_progress"]
-LAYERS = [*SERVICES, "_validation", "_parameters", "_pool", "operators", "eigen", "dual", "solvers", "estimators"]
+LAYERS = [
+    *SERVICES,
+    "_validation",
+    "_parameters",
+    "_pool",
+    "operators",
+    "eigen",
+    "dual",
+    "solvers",
+    "estimators",
+    "inference",
+]
 LAYERS += [
+    "inference",
     "datasets",
     "demo",
     "reproduce",
@@ -27,7 +39,7 @@ LAYERS += [
     "scverse",
     "cli",
 ]
-CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl"}
+CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl", "joblib"}  # the last two come with scikit-learn
 OPTIONAL_IN = {*LAYERS[LAYERS.index("datasets") :], "_pool"}
 LAZY_IN = {
     "distributed.py",

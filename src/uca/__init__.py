@@ -38,6 +38,7 @@ __all__ = [
 _ON_USE = {
     "comparison",
     "datasets",
+    "inference",
     "io",
     "plotting",
     "report",

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any
+from typing import Any, TypeVar
 
 logger = logging.getLogger("uca")
+
+Item = TypeVar("Item")
 
 #: Called once an iteration with (iteration, upper bound, lower bound, relative gap).
 Callback = Callable[[int, float, float, float], None]
@@ -34,6 +36,20 @@ def progress(verbose: bool | Callback) -> Iterator[Callback | None]:
             yield _log
 
 
+def counted(items: Iterable[Item], total: int, what: str, verbose: bool) -> Iterator[Item]:
+    """The items, with a bar of how many are done on a terminal, or a log line for every tenth part, if ``verbose``."""
+    if not verbose:
+        yield from items
+    elif (tqdm := _tqdm()) is not None:
+        yield from tqdm(items, total=total, desc="uca", unit=f" {what}")
+    else:
+        with _logging_to_stderr():
+            for done, item in enumerate(items, start=1):
+                if done == total or done * 10 // total > (done - 1) * 10 // total:
+                    logger.info("%d of %d %s", done, total, what)
+                yield item
+
+
 def _line(upper: float, lower: float, gap: float) -> str:
     return f"upper {upper:.10g}  lower {lower:.10g}  gap {gap:.1e}"
 
@@ -42,15 +58,20 @@ def _log(iteration: int, upper: float, lower: float, gap: float) -> None:
     logger.info("pass %d  %s", iteration, _line(upper, lower, gap))
 
 
-def _live_line() -> Any:
-    """A tqdm line, or None where nobody would see it or the application takes log lines."""
+def _tqdm() -> Any:
+    """tqdm, or None where nobody would see it or the application takes log lines."""
     if not sys.stderr.isatty() or logger.hasHandlers():
         return None
     try:
         from tqdm import tqdm
     except ImportError:
         return None
-    return tqdm(bar_format="uca: pass {n_fmt} [{elapsed}]  {desc}", leave=True)
+    return tqdm
+
+
+def _live_line() -> Any:
+    tqdm = _tqdm()
+    return tqdm and tqdm(bar_format="uca: pass {n_fmt} [{elapsed}]  {desc}", leave=True)
 
 
 def _show_on(bar: Any) -> Callback:

@@ -13,6 +13,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from contextvars import ContextVar
 from functools import cache
 from threading import Event, Lock
 from typing import Any, TypeVar
@@ -58,8 +59,23 @@ def one_blas_thread() -> Iterator[None]:
                 _limit.restore_original_limits()
 
 
+_one_core = ContextVar("one_core", default=False)
+
+
+@contextmanager
+def one_core() -> Iterator[None]:
+    """Run the body on one core, so that sums do not depend on how many there are: where whole fits run side by side."""
+    token = _one_core.set(True)
+    try:
+        yield
+    finally:
+        _one_core.reset(token)
+
+
 def n_workers() -> int:
     """Cores this process may use: the affinity mask, lowered by ``OMP_NUM_THREADS`` or ``OPENBLAS_NUM_THREADS``."""
+    if _one_core.get():
+        return 1
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limits = [os.environ.get(name, "") for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")]
     return max(1, min([cores, *(int(limit) for limit in limits if limit.isdigit())]))

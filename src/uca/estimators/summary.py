@@ -32,7 +32,7 @@ def summarise(model: Any) -> Summary:
         "",
     ]
     if m:
-        lines += _table(
+        lines += text_table(
             ["background", "lambda", "bound"],
             [
                 [name, f"{weight:.6g}", f"{bound:.4g}"]
@@ -40,7 +40,9 @@ def summarise(model: Any) -> Summary:
             ],
         )
         lines.append("")
-    lines += _table(["component", "eigenvalue", "target", "% of target", *model.background_names_], _components(model))
+    lines += text_table(
+        ["component", "eigenvalue", "target", "% of target", *model.background_names_], _components(model)
+    )
     if m and np.any(_exceeds(model)):
         lines.append(f"* more than the bound. {_reason(model)}")
     lines += ["", *wrap(model.certificate_.message, WIDTH)]
@@ -71,7 +73,8 @@ def _components(model: Any) -> list[list[str]]:
     ]
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
+    """A header, a rule and rows as lines of text; the first column is left-aligned."""
     widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
     lines = [
         "  ".join(

@@ -1,0 +1,33 @@
+"""Is it real? How many? How stable? Answers about the components of a :class:`~uca.UCA`, from rows alone.
+
+Every method of this field draws a picture from any data, noise included. The functions here say what may be believed
+of it:
+
+* :func:`uniqueness_test`: does the target vary more along each component than every background, on rows that did not
+  choose it?
+* :func:`estimate_n_components`: how many components are unique, by that test and by a fast screening.
+* :func:`bootstrap`: how far components, loadings, multipliers and variances move when the rows are drawn again.
+* :func:`background_influence`: what each background contributes, and whether pooling them changes the answer.
+* :func:`row_leverage`: how much of a component hangs on single rows.
+
+All take rows in memory, dense or sparse; all are deterministic for a seed, whatever the number of workers.
+"""
+
+from .backgrounds import BackgroundInfluence, background_influence
+from .leverage import RowLeverage, row_leverage
+from .number import NumberOfComponents, estimate_n_components
+from .stability import Bootstrap, bootstrap
+from .uniqueness import UniquenessTest, uniqueness_test
+
+__all__ = [
+    "BackgroundInfluence",
+    "Bootstrap",
+    "NumberOfComponents",
+    "RowLeverage",
+    "UniquenessTest",
+    "background_influence",
+    "bootstrap",
+    "estimate_n_components",
+    "row_leverage",
+    "uniqueness_test",
+]

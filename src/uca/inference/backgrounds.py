@@ -1,0 +1,232 @@
+"""What each background contributes: leave one out, and pool them all.
+
+A background with multiplier 0 changes nothing: the optimum is the same without it. One that matters raises the
+attainable target variance when it is left out, and turns the components. The table says how much of each; pooling (all
+backgrounds stacked into one) stands beside it, so that "do I need all of these, and apart?" has an answer in numbers.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._parameters import check_bound, check_n_components
+from .._pool import pool
+from .._types import Array
+from ..estimators.summary import Summary, text_table
+from ..estimators.uca import UCA
+from .parallel import run
+from .parameters import check_model
+from .sample import Sample, check_sample
+from .stability import compare
+
+NONE = 1e-6  # a multiplier below this is 0
+TURNED = 0.9  # cosine below which components have turned (26 degrees)
+POOLED = -1
+
+
+@dataclass(frozen=True)
+class BackgroundInfluence:
+    """Result of :func:`background_influence`; ``print`` it for the table.
+
+    Attributes
+    ----------
+    model : UCA
+        Fitted with all backgrounds.
+    background_names : tuple of str
+    lambdas : array of shape (m,)
+        Multipliers with all backgrounds.
+    values : array of shape (m,)
+        Attainable target variance without each background.
+    lambdas_without : array of shape (m, m)
+        Multipliers of the others without each; NaN for itself.
+    cosines : array of shape (m,)
+        Cosine between the first component with all backgrounds and without this one.
+    subspace_cosines : array of shape (m,)
+        Smallest cosine of the principal angles between the spaces of all components.
+    pooled_value, pooled_cosine, pooled_subspace_cosine : float
+        The same for one background of all rows stacked; NaN where there is one background.
+    redundant, decisive : list of str
+        Backgrounds with multiplier 0; backgrounds without which the components turn by more than 26 degrees.
+    """
+
+    model: UCA
+    background_names: tuple[str, ...]
+    lambdas: Array
+    values: Array
+    lambdas_without: Array
+    cosines: Array
+    subspace_cosines: Array
+    pooled_value: float
+    pooled_cosine: float
+    pooled_subspace_cosine: float
+
+    @property
+    def value(self) -> float:
+        """Attainable target variance with all backgrounds."""
+        return float(self.model.certificate_.upper)
+
+    @property
+    def redundant(self) -> list[str]:
+        """Backgrounds that change nothing: multiplier 0."""
+        return [n for n, w in zip(self.background_names, self.lambdas, strict=True) if w <= NONE]
+
+    @property
+    def decisive(self) -> list[str]:
+        """Backgrounds without which the components turn by more than 26 degrees."""
+        return [
+            name
+            for name, cosine in zip(self.background_names, self.subspace_cosines, strict=True)
+            if cosine < TURNED and name not in self.redundant
+        ]
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """One row a background left out, and one for all pooled, as plain numbers."""
+        rows = [
+            {
+                "left out": name,
+                "lambda": float(self.lambdas[j]),
+                "value": float(self.values[j]),
+                "gain": float(self.values[j] / self.value - 1.0),
+                "cosine": float(self.cosines[j]),
+                "subspace cosine": float(self.subspace_cosines[j]),
+            }
+            for j, name in enumerate(self.background_names)
+        ]
+        if len(rows) > 1:
+            rows.append(
+                {
+                    "left out": "(none: all pooled)",
+                    "lambda": float("nan"),
+                    "value": self.pooled_value,
+                    "gain": self.pooled_value / self.value - 1.0,
+                    "cosine": self.pooled_cosine,
+                    "subspace cosine": self.pooled_subspace_cosine,
+                }
+            )
+        return rows
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        parts = []
+        if self.redundant:
+            parts.append(
+                f"{_listed(self.redundant)}: multiplier 0, can be left out without changing the first component"
+            )
+        if self.decisive:
+            parts.append(f"{_listed(self.decisive)}: decisive, the components turn without it")
+        rest = [n for n in self.background_names if n not in self.redundant and n not in self.decisive]
+        if rest:
+            parts.append(f"{_listed(rest)}: counts, but the components stay within 26 degrees without it")
+        if len(self.background_names) > 1:
+            same = self.pooled_subspace_cosine >= TURNED
+            parts.append(
+                f"pooling all of them gives {'nearly the same' if same else 'other'} components "
+                f"(cosine {self.pooled_subspace_cosine:.2f})"
+            )
+        return "; ".join(parts) + "."
+
+    def summary(self) -> Summary:
+        """The table and the sentence as text."""
+        rows = [
+            [
+                row["left out"],
+                "" if np.isnan(row["lambda"]) else f"{row['lambda']:.4g}",
+                f"{row['value']:.4g}",
+                f"{100 * row['gain']:+.1f} %",
+                f"{row['cosine']:.2f}",
+                f"{row['subspace cosine']:.2f}",
+            ]
+            for row in self.table
+        ]
+        header = ["left out", "its lambda", "attainable variance", "gain", "cosine, first", "cosine, space"]
+        title = f"With all backgrounds the attainable target variance is {self.value:.4g}"
+        return Summary("\n".join([title, "", *text_table(header, rows), "", self.sentence]))
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+
+def background_influence(
+    X: Any,
+    backgrounds: Any,
+    *,
+    n_components: int = 2,
+    model: UCA | None = None,
+    n_jobs: int | None = None,
+) -> BackgroundInfluence:
+    """Leave each background out in turn, and pool them all: how do value, multipliers and components move?
+
+    Parameters
+    ----------
+    X, backgrounds, model, n_jobs
+        As in :func:`~uca.inference.uniqueness_test`.
+    n_components : int, default=2
+
+    Returns
+    -------
+    BackgroundInfluence
+
+    Notes
+    -----
+    "attainable variance" is the certified optimum of the first problem. Without any background left, the model is PCA. With
+    a numeric ``bound`` for each background, bounds go with their backgrounds, and the pool gets the smallest.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uca.inference import background_influence
+    >>> rng = np.random.default_rng(0)
+    >>> shared = [3, 3, 0, 0, 0, 0]
+    >>> treated = rng.normal(size=(300, 1)) * shared + rng.normal(size=(300, 6))
+    >>> control = rng.normal(size=(300, 1)) * shared + rng.normal(size=(300, 6))
+    >>> noise = rng.normal(size=(300, 6))
+    >>> background_influence(treated, {"control": control, "noise": noise}).decisive
+    ['control']
+    """
+    sample = check_sample(X, backgrounds)
+    k = check_n_components(n_components, sample.n_features)
+    copy = check_model(model, n_components=k)
+    m = len(sample.names)
+    variants: list[int | None] = [None, *range(m), *([POOLED] if m > 1 else [])]
+    fits = run(_fit_variant, variants, sample, copy, check_bound(copy.bound, sample.names), n_jobs=n_jobs)
+    full, *without = fits[: m + 1]
+    reference = full._fitted("components_").astype(float)
+    turned = [compare(reference, part._fitted("components_").astype(float)) for part in fits[1:]]
+    first = [abs(float(reference[0] @ part._fitted("components_")[0])) for part in fits[1:]]
+    lambdas_without = np.full((m, m), np.nan)
+    for j, part in enumerate(without):
+        lambdas_without[j, [i for i in range(m) if i != j]] = part._fitted("lambdas_")
+    pooled = m > 1
+    return BackgroundInfluence(
+        model=full,
+        background_names=sample.names,
+        lambdas=full._fitted("lambdas_").astype(float),
+        values=np.array([part.certificate_.upper for part in without]),
+        lambdas_without=lambdas_without,
+        cosines=np.minimum(first[:m], 1.0),
+        subspace_cosines=np.array([part[1][-1] for part in turned[:m]]),
+        pooled_value=float(fits[-1].certificate_.upper) if pooled else float("nan"),
+        pooled_cosine=min(first[-1], 1.0) if pooled else float("nan"),
+        pooled_subspace_cosine=float(turned[-1][1][-1]) if pooled else float("nan"),
+    )
+
+
+def _fit_variant(left_out: int | None, sample: Sample, model: UCA, bounds: Array | None) -> UCA:
+    """The model with all backgrounds, without one, or with all of them stacked into one."""
+    kept = [j for j in range(len(sample.names)) if j != left_out]
+    if left_out == POOLED:
+        bound = "mean" if bounds is None else float(bounds.min())
+        stacked = pool(*sample.arrays[1:])
+        return check_model(model, bound=bound).fit(sample.arrays[0], backgrounds={"pooled": stacked})
+    bound = "mean" if bounds is None or not kept else bounds[kept].tolist()
+    backgrounds = {sample.names[j]: sample.arrays[1 + j] for j in kept}
+    return check_model(model, bound=bound).fit(sample.arrays[0], backgrounds=backgrounds or None)
+
+
+def _listed(names: list[str]) -> str:
+    return ", ".join(map(repr, names))

@@ -1,0 +1,124 @@
+"""How much of a component hangs on single rows.
+
+The leverage of a target row on a component is its share of the component's target variance: shares sum to 1. A
+component is *carried by few rows* if half of its variance lies in fewer than one row in twenty; with normal scores it
+is one in eight. Such a component may be an outlier, a bad measurement or a rare kind: look at the rows before
+believing it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._containers import is_dask
+from .._types import Array
+from ..estimators.base import ContrastiveTransformer
+from ..estimators.summary import Summary, text_table
+from ..operators.array_api import to_numpy
+
+FEW = 0.05  # share of the rows
+
+
+@dataclass(frozen=True)
+class RowLeverage:
+    """Result of :func:`row_leverage`; ``print`` it for the table.
+
+    Attributes
+    ----------
+    leverage : array of shape (n, k)
+        Share of each component's target variance that each row carries.
+    n_half : array of shape (k,)
+        The smallest number of rows that carry half of it.
+    few : boolean array of shape (k,)
+        Whether that is fewer than one row in twenty.
+    """
+
+    leverage: Array
+    n_half: Array
+    few: Array
+
+    def outlying(self, component: int = 0) -> Array:
+        """The rows that carry half of a component, largest first, where they are few; else none."""
+        if not self.few[component]:
+            return np.array([], dtype=int)
+        return np.argsort(-self.leverage[:, component], kind="stable")[: self.n_half[component]]
+
+    @property
+    def warnings(self) -> list[str]:
+        """One sentence for each component that is carried by few rows."""
+        return [self._warning(int(i)) for i in np.flatnonzero(self.few)]
+
+    def _warning(self, i: int) -> str:
+        rows = self.outlying(i)
+        share = self.leverage[rows, i].sum()
+        listed = ", ".join(map(str, rows[:5])) + (" …" if len(rows) > 5 else "")
+        who = (
+            f"row {listed} carries" if len(rows) == 1 else f"{len(rows)} of {len(self.leverage)} rows ({listed}) carry"
+        )
+        return f"Component {i + 1} hangs on few rows: {who} {100 * share:.0f} % of its variance in the target."
+
+    def summary(self) -> Summary:
+        """The table and the warnings as text."""
+        top = np.sort(self.leverage, axis=0)[::-1]
+        rows = [
+            [
+                f"{i + 1}",
+                f"{100 * top[0, i]:.1f} %",
+                f"{100 * top[:3, i].sum():.1f} %",
+                f"{self.n_half[i]} of {len(top)}",
+            ]
+            for i in range(top.shape[1])
+        ]
+        lines = text_table(["component", "largest row", "largest three", "rows with half"], rows)
+        return Summary("\n".join([*lines, "", *(self.warnings or ["No component hangs on few rows."])]))
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+
+def row_leverage(model: ContrastiveTransformer, X: Any) -> RowLeverage:
+    """Leverage of each target row on each component of a fitted model.
+
+    Parameters
+    ----------
+    model : fitted UCA, CPCA or CPCAPlusPlus
+    X : array, sparse matrix or table of shape (n, p)
+        Rows of the target that the model was fitted on.
+
+    Returns
+    -------
+    RowLeverage
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uca import UCA
+    >>> from uca.inference import row_leverage
+    >>> rng = np.random.default_rng(0)
+    >>> treated, control = rng.normal(size=(100, 5)), rng.normal(size=(100, 5))
+    >>> treated[:2, :2] += 30
+    >>> model = UCA(n_components=1).fit(treated, backgrounds=control)
+    >>> sorted(row_leverage(model, treated).outlying(0).tolist())
+    [0, 1]
+    """
+    if not isinstance(model, ContrastiveTransformer):
+        raise TypeError(f"model must be a fitted UCA, CPCA or CPCAPlusPlus; got {type(model).__name__}")
+    check_is_fitted(model)
+    if is_dask(X):
+        raise TypeError("X is a dask collection; leverage needs rows in memory: pass .compute()")
+    return leverage_of(np.asarray(to_numpy(model.transform(X)), dtype=float), center=bool(model.center))
+
+
+def leverage_of(scores: Array, *, center: bool = True) -> RowLeverage:
+    """The same from scores, (n, k)."""
+    squares = (scores - scores.mean(axis=0)) ** 2 if center else scores**2
+    totals = squares.sum(axis=0)
+    n = len(scores)
+    leverage = np.divide(squares, totals, out=np.full(squares.shape, 1.0 / n), where=totals > 0)
+    carried = np.cumsum(np.sort(leverage, axis=0)[::-1], axis=0)
+    n_half = 1 + np.sum(carried < 0.5 - 1e-12, axis=0)
+    return RowLeverage(leverage, n_half, n_half < FEW * n)

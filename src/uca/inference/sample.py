@@ -1,0 +1,167 @@
+"""Rows of a target and its backgrounds in memory, and the subject that each row belongs to.
+
+Promises: every value is finite; every row has a subject, an integer that is the same wherever the user gave the same
+label, in whatever dataset; rows without labels are subjects of their own. Splits and resamples move subjects, never
+single rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._containers import is_array_api, is_dask
+from .._types import Array
+from .._validation import Datasets, check_datasets, count_not_finite, label_of, name_backgrounds, raise_counts
+from ..estimators.uca import UCA
+from ..operators.array_api import to_numpy
+
+MIN_SUBJECTS = 4  # in every dataset: two on each side of a split
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Target first, then the backgrounds.
+
+    Attributes
+    ----------
+    arrays : tuple of arrays or CSR matrices
+    names : tuple of str
+        Names of the backgrounds.
+    subjects : tuple of integer arrays
+        The subject of each row of each dataset.
+    grouped : bool
+        Whether the user told subjects apart.
+    columns : list or None
+        Labels of the features.
+    """
+
+    arrays: tuple[Any, ...]
+    names: tuple[str, ...]
+    subjects: tuple[Array, ...]
+    grouped: bool
+    columns: list[Any] | None
+
+    @property
+    def n_rows(self) -> tuple[int, ...]:
+        """Rows of each dataset."""
+        return tuple(array.shape[0] for array in self.arrays)
+
+    @property
+    def n_subjects(self) -> tuple[int, ...]:
+        """Subjects of each dataset."""
+        return tuple(len(np.unique(codes)) for codes in self.subjects)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features."""
+        return int(self.arrays[0].shape[1])
+
+    def take(self, rows: Sequence[Array]) -> tuple[Any, ...]:
+        """The chosen rows of every dataset."""
+        return tuple(array[chosen] for array, chosen in zip(self.arrays, rows, strict=True))
+
+    def fit(self, model: UCA, arrays: Sequence[Any]) -> UCA:
+        """Fit a model to such arrays, target first."""
+        return model.fit(arrays[0], backgrounds=dict(zip(self.names, arrays[1:], strict=True)) or None)
+
+
+def check_sample(X: Any, backgrounds: Any, groups: Any = None) -> Sample:
+    """Check rows and subjects.
+
+    ``groups`` labels subjects: one sequence for each dataset (a list, target first; or a dict by name, with ``"target"``),
+    one for the target alone, or one for all rows stacked. None in place of a sequence: rows are independent.
+    """
+    given = name_backgrounds(backgrounds)
+    if not given:
+        raise ValueError("backgrounds=None: uniqueness is relative to a background; pass at least one")
+    for name, table in [(None, X), *given.items()]:
+        if is_dask(table):
+            raise TypeError(f"{label_of(name)} is a dask collection; inference needs rows in memory: pass .compute()")
+    data = check_datasets(
+        UCA(),
+        _numpy(X),
+        {name: _numpy(table) for name, table in given.items()},
+        min_rows=MIN_SUBJECTS,
+    )
+    _check_finite(data)
+    arrays = tuple(array.tocsr() if sparse.issparse(array) else np.asarray(array) for array in data.arrays)
+    labels = _group_lists(groups, data.names, [array.shape[0] for array in arrays])
+    subjects = _codes(labels, [array.shape[0] for array in arrays], data.labels)
+    sample = Sample(arrays, data.names, subjects, any(part is not None for part in labels), data.columns)
+    for n, label in zip(sample.n_subjects, data.labels, strict=True):
+        if n < MIN_SUBJECTS:
+            raise ValueError(
+                f"{label} has {n} groups; at least {MIN_SUBJECTS} are needed, two on each side of a split. "
+                "With fewer subjects nothing can be said about others."
+            )
+    return sample
+
+
+def _numpy(table: Any) -> Any:
+    return to_numpy(table) if is_array_api(table) else table
+
+
+def _check_finite(data: Datasets) -> None:
+    for array, label in zip(data.arrays, data.labels, strict=True):
+        counts = count_not_finite(array)
+        if counts[2] is not None:
+            raise_counts(*counts, label)
+
+
+def _group_lists(groups: Any, names: Sequence[str], n_rows: Sequence[int]) -> list[list[Any] | None]:
+    """Labels for each dataset, or None for one whose rows are independent."""
+    if groups is None:
+        return [None] * len(n_rows)
+    if isinstance(groups, Mapping):
+        unknown = sorted(set(map(str, groups)) - {"target", *names})
+        if unknown:
+            raise ValueError(f"groups names {unknown}, but the datasets are 'target' and {list(names)}")
+        return [_listed(groups.get(name)) for name in ("target", *names)]
+    parts = list(groups)
+    if any(part is None or _is_sequence(part) for part in parts):
+        if len(parts) == 2 and isinstance(parts[1], Mapping):  # the target's, and a dict like the backgrounds
+            return _group_lists({"target": parts[0], **parts[1]}, names, n_rows)
+        if len(parts) != len(n_rows):
+            raise ValueError(
+                f"groups has {len(parts)} sequences for {len(n_rows)} datasets: give one for the target and one for each "
+                "background, in order; None where rows are independent"
+            )
+        return [_listed(part) for part in parts]
+    if len(parts) == n_rows[0]:
+        return [parts, *[None] * (len(n_rows) - 1)]
+    if len(parts) == sum(n_rows):
+        stops = np.cumsum(n_rows).tolist()
+        return [parts[stop - n : stop] for stop, n in zip(stops, n_rows, strict=True)]
+    raise ValueError(
+        f"groups has {len(parts)} labels; give one for each of the target's {n_rows[0]} rows, or of all {sum(n_rows)} rows, "
+        "or a list with one sequence for each dataset"
+    )
+
+
+def _is_sequence(value: Any) -> bool:
+    return not isinstance(value, (str, bytes)) and (hasattr(value, "__len__") or hasattr(value, "__iter__"))
+
+
+def _listed(part: Any) -> list[Any] | None:
+    return None if part is None else list(part.to_list() if hasattr(part, "to_list") else part)
+
+
+def _codes(labels: Sequence[list[Any] | None], n_rows: Sequence[int], said: Sequence[str]) -> tuple[Array, ...]:
+    known: dict[Any, int] = {}
+    out, fresh = [], -1
+    for part, n, label in zip(labels, n_rows, said, strict=True):
+        if part is None:
+            out.append(np.arange(fresh, fresh - n, -1))  # negative: no label has it
+            fresh -= n
+            continue
+        if len(part) != n:
+            raise ValueError(f"groups has {len(part)} labels for {label}, which has {n} rows: give one for each row")
+        if any(value is None or value != value for value in part):
+            raise ValueError(f"groups of {label} has missing labels: give every row a subject, or leave such rows out")
+        out.append(np.array([known.setdefault(value, len(known)) for value in part]))
+    return tuple(out)

@@ -1,0 +1,306 @@
+"""Does the target vary more along each component than every background, on rows that did not choose it?
+
+What is tested. Component k is *unique* if, on rows that did not choose it, the target varies along it more than each
+background (scaled as the model scales), **and** more than along an average direction of its own (``tr(A)/p``, which a
+mixture of all directions attains without any contrast). The second condition costs little power and is needed where
+every dataset is scaled by itself: a target of pure noise varies more than a structured background along the directions
+that the structure leaves empty, although there is nothing of its own in it.
+
+How. A random half of every dataset's subjects fits the model, the other half measures its components
+(:mod:`.heldout`); then the halves change roles; then all is repeated with other halves. For every background, and for
+the average direction, the z-scores of the repetitions are averaged, and the mean is divided by its standard deviation
+under the null hypothesis (:data:`SPREAD`). The p-value of a component is the largest over backgrounds and average
+(intersection-union); p-values are made monotone over components, which is the rule "stop at the first that fails". So
+the chance of calling anything unique in data without any unique component is at most ``alpha``.
+
+Why the mean. A single split is valid and depends on luck; twice the median p-value is valid under any dependence and
+loses most of what repetition gains; folds that are pooled as if they were independent are liberal, because they share
+training rows. The variance of the mean of z over all halves is 1/2 for a direction that does not depend on the split,
+and less for one that does; where roles change it can be a little more. ``docs/inference.md`` shows what was measured:
+at most 0.5 over all null settings.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import ndtr, ndtri
+
+from .._parameters import check_n_components, check_positive_int, seed_from
+from .._types import Array
+from ..estimators.summary import Summary, text_table
+from ..estimators.uca import UCA
+from .heldout import held_out
+from .parallel import run, streams
+from .parameters import check_alpha, check_model
+from .sample import Sample, check_sample
+from .subjects import halves
+
+SPREAD = 0.6  # variance of the mean z over many halves, under the null hypothesis: bound, with room
+SPREAD_ONE = 0.75  # the same for one pair of halves
+FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives a valid test, a good one is enough
+
+
+@dataclass(frozen=True)
+class UniquenessTest:
+    """Result of :func:`uniqueness_test`; ``print`` it for the table.
+
+    Attributes
+    ----------
+    n_unique_ : int
+        Number of leading components that are unique at level ``alpha``.
+    pvalues : array of shape (k,)
+        Overall p-value of each component, monotone: the level at which it and all before it are called unique.
+    background_pvalues : array of shape (k, m)
+        Does the target vary more than this background?
+    average_pvalues : array of shape (k,)
+        Does the target vary more along the component than along an average direction?
+    variances : array of shape (k, m + 1)
+        Held-out variance in the target (first) and in each background, geometric means over the splits.
+    low, high : arrays of shape (k, m + 1)
+        Ends of ``1 - alpha`` intervals for them.
+    background_names : tuple of str
+    alpha : float
+    n_splits : int
+    n_rows, n_subjects : tuple of int
+        Rows, and independent subjects, of the target and each background.
+    grouped : bool
+        Whether ``groups`` were given.
+    """
+
+    n_unique_: int
+    pvalues: Array
+    background_pvalues: Array
+    average_pvalues: Array
+    variances: Array
+    low: Array
+    high: Array
+    background_names: tuple[str, ...]
+    alpha: float
+    n_splits: int
+    n_rows: tuple[int, ...]
+    n_subjects: tuple[int, ...]
+    grouped: bool
+
+    @property
+    def table(self) -> list[dict[str, Any]]:
+        """One row a component, as plain numbers: ready for a DataFrame or JSON."""
+        names = ("target", *self.background_names)
+        return [
+            {
+                "component": i + 1,
+                **{
+                    f"variance in {name}": (float(self.variances[i, j]), float(self.low[i, j]), float(self.high[i, j]))
+                    for j, name in enumerate(names)
+                },
+                **{
+                    f"p, {name}": float(p)
+                    for name, p in zip(self.background_names, self.background_pvalues[i], strict=True)
+                },
+                "p, average": float(self.average_pvalues[i]),
+                "p": float(self.pvalues[i]),
+                "unique": bool(self.pvalues[i] <= self.alpha),
+            }
+            for i in range(len(self.pvalues))
+        ]
+
+    @property
+    def sentence(self) -> str:
+        """The result in words."""
+        k, n = len(self.pvalues), self.n_unique_
+        who = (
+            f"{_count(self.n_subjects[0], 'subject')} ({_count(self.n_rows[0], 'row')})"
+            if self.grouped
+            else _count(self.n_rows[0], "row")
+        )
+        others = (
+            "the background"
+            if len(self.background_names) == 1
+            else f"every one of {len(self.background_names)} backgrounds"
+        )
+        found = "No component varies" if n == 0 else ("Component 1 varies" if n == 1 else f"Components 1 to {n} vary")
+        text = (
+            f"{found} more in the target than in {others}, on rows that did not choose it "
+            f"(level {100 * self.alpha:g} %; target: {who}; {_count(self.n_splits, 'random halving')})."
+        )
+        if n == k:
+            return f"{text} All {k} that were tested are unique; there may be more." if k > 1 else text
+        return f"{text} Component {n + 1} is not told from the others: {self._reason(n)}."
+
+    def _reason(self, i: int) -> str:
+        p = [*self.background_pvalues[i], self.average_pvalues[i]]
+        worst = int(np.argmax(p))
+        name = (
+            "an average direction of the target"
+            if worst == len(self.background_names)
+            else repr(self.background_names[worst])
+        )
+        return f"p = {p[worst]:.2g} against {name}"
+
+    def __str__(self) -> str:
+        return str(self.summary())
+
+    def summary(self) -> Summary:
+        """The table and the sentence as text."""
+        names = ("target", *self.background_names)
+        header = ["component", *names, *(f"p, {name}" for name in self.background_names), "p, average", "p", ""]
+        rows = [
+            [
+                f"{i + 1}",
+                *(
+                    f"{v:.3g} [{a:.3g}, {b:.3g}]"
+                    for v, a, b in zip(self.variances[i], self.low[i], self.high[i], strict=True)
+                ),
+                *(_p(value) for value in self.background_pvalues[i]),
+                _p(self.average_pvalues[i]),
+                _p(self.pvalues[i]),
+                "unique" if i < self.n_unique_ else "",
+            ]
+            for i in range(len(self.pvalues))
+        ]
+        title = f"Variance on held-out rows, with {100 * (1 - self.alpha):g} % intervals"
+        return Summary("\n".join([title, "", *text_table(header, rows), "", self.sentence]))
+
+
+def uniqueness_test(
+    X: Any,
+    backgrounds: Any,
+    *,
+    n_components: int = 5,
+    n_splits: int = 25,
+    groups: Any = None,
+    alpha: float = 0.05,
+    random_state: Any = None,
+    model: UCA | None = None,
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> UniquenessTest:
+    """Test which components vary more in the target than in every background, on rows that did not choose them.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or table of shape (n, p)
+        Rows of the target.
+    backgrounds : array, list or tuple of arrays, or dict of name -> array
+    n_components : int, default=5
+        Components to test, in order.
+    n_splits : int, default=25
+        Random halvings; each is used both ways, so there are twice as many fits.
+    groups : optional
+        Subjects of the rows, where several rows belong to one (repeated measurements, cells of one donor): a list with one
+        sequence of labels for each dataset, target first (None: rows are independent); a dict of name -> labels with the key
+        ``"target"``; or one sequence for the target alone or for all rows stacked. Equal labels are one subject, in whatever
+        dataset. Subjects stay on one side of a split, and standard errors count subjects, not rows. **Without groups,
+        repeated rows make the test say "unique" far too often.**
+    alpha : float, default=0.05
+        Level of the test; intervals cover ``1 - alpha``.
+    random_state : int, RandomState or None, default=None
+        Seed of the splits. None is a fixed seed.
+    model : UCA, optional
+        Its parameters (``scale``, ``bound``, ``components``, ``center``) are used; it need not be fitted.
+    n_jobs : int, optional
+        Workers (joblib); the result is the same for any number.
+    verbose : bool, default=False
+        Show progress.
+
+    Returns
+    -------
+    UniquenessTest
+
+    Notes
+    -----
+    Variances are relative to how the model scales: with ``scale=True`` each dataset is in units of its own deviations. A
+    significant component is one whose variance is larger in the target; nothing is said about its cause, and a batch effect
+    in the target is as unique as biology.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uca.inference import uniqueness_test
+    >>> rng = np.random.default_rng(0)
+    >>> shared, unique = np.array([[3, 3, 0, 0, 0, 0]]), np.array([[0, 0, 2, 2, 0, 0]])
+    >>> treated = rng.normal(size=(100, 1)) * shared + rng.normal(size=(100, 1)) * unique + rng.normal(size=(100, 6))
+    >>> control = rng.normal(size=(100, 1)) * shared + rng.normal(size=(100, 6))
+    >>> uniqueness_test(treated, {"control": control}, n_components=2).n_unique_
+    1
+    """
+    alpha = check_alpha(alpha)
+    check_positive_int("n_splits", n_splits)
+    sample = check_sample(X, backgrounds, groups)
+    k = check_n_components(n_components, sample.n_features)
+    refit = check_model(model, n_components=k)
+    refit.set_params(tol=max(refit.tol, FIT_TOLERANCE))
+    seeds = streams(seed_from(random_state), n_splits)
+    measured = run(measure_halves, seeds, sample, refit, n_jobs=n_jobs, verbose=verbose, what="halvings")
+    z, logs, errors = (np.concatenate([part[i] for part in measured]) for i in range(3))
+    return conclude(sample, z, logs, errors, alpha=alpha, n_splits=n_splits)
+
+
+def measure_halves(stream: np.random.SeedSequence, sample: Sample, model: UCA) -> tuple[Array, Array, Array]:
+    """One halving, both ways: z-scores, log variances and their errors, each (2, m + 1, k)."""
+    first = halves(sample.subjects, np.random.default_rng(stream))
+    sides = (first, tuple(~side for side in first))
+    found = []
+    for train, test in (sides, sides[::-1]):
+        sample.fit(model, sample.take(train))
+        found.append(
+            held_out(
+                sample.take(test),
+                [codes[side] for codes, side in zip(sample.subjects, test, strict=True)],
+                model._fitted("components_"),
+                center=bool(model.center),
+                scale=model.scale,
+            )
+        )
+    return (
+        np.stack([part.z for part in found]),
+        np.stack([part.log_variance for part in found]),
+        np.stack([part.error for part in found]),
+    )
+
+
+def spread(z: Array, n_splits: int) -> Array:
+    """Variance to allow the mean of z over all halves, axis 0, under the null hypothesis.
+
+    ``SPREAD`` bounds it for many halvings. Where the z of different halves agree more than independent noise could
+    (their variance is below ``1 - SPREAD``), their mean varies by the rest.
+    """
+    least = SPREAD + (SPREAD_ONE - SPREAD) / n_splits
+    return np.maximum(least, 1.0 - _variance(z)) if len(z) > 2 else np.full(z.shape[1:], least)
+
+
+def _variance(z: Array) -> Array:
+    return ((z - z.mean(axis=0)) ** 2).sum(axis=0) / (len(z) - 1)
+
+
+def conclude(sample: Sample, z: Array, logs: Array, errors: Array, *, alpha: float, n_splits: int) -> UniquenessTest:
+    """The result from z-scores, log variances and errors of all halves, each (halves, m + 1, k)."""
+    separate = ndtr(-z.mean(axis=0) / np.sqrt(spread(z, n_splits)))
+    pvalues = np.maximum.accumulate(separate.max(axis=0))
+    centre = logs.mean(axis=0)
+    reach = -ndtri(alpha / 2) * errors.mean(axis=0) * np.sqrt(SPREAD + (SPREAD_ONE - SPREAD) / n_splits)
+    return UniquenessTest(
+        n_unique_=int(np.sum(pvalues <= alpha)),
+        pvalues=pvalues,
+        background_pvalues=separate[:-1].T.copy(),
+        average_pvalues=separate[-1].copy(),
+        variances=np.exp(centre).T,
+        low=np.exp(centre - reach).T,
+        high=np.exp(centre + reach).T,
+        background_names=sample.names,
+        alpha=alpha,
+        n_splits=n_splits,
+        n_rows=sample.n_rows,
+        n_subjects=sample.n_subjects,
+        grouped=sample.grouped,
+    )
+
+
+def _p(value: float) -> str:
+    return "<.001" if value < 0.001 else f"{value:.3f}"
+
+
+def _count(n: int, word: str) -> str:
+    return f"{n} {word}{'' if n == 1 else 's'}"
