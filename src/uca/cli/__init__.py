@@ -8,6 +8,7 @@ standard error.
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 
 try:
     import rich  # noqa: F401
@@ -21,11 +22,21 @@ from .fit import fit
 from .info import info
 from .program import Program, describe_program
 from .reproduce import reproduce
+from .test import uniqueness
 from .transform import transform
 
 app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
 app.callback()(describe_program)
-for command in (fit, transform, compare, info, reproduce, demo):
-    app.command()(command)
+COMMANDS: dict[str, Callable[..., None]] = {
+    "fit": fit,
+    "test": uniqueness,
+    "transform": transform,
+    "compare": compare,
+    "info": info,
+    "reproduce": reproduce,
+    "demo": demo,
+}
+for name, command in COMMANDS.items():
+    app.command(name)(command)
 
 __all__ = ["app"]

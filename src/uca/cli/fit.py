@@ -6,6 +6,7 @@ import json
 import time
 from importlib import import_module
 from importlib.metadata import version
+from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,12 +14,13 @@ import typer
 
 from .. import persistence
 from ..estimators.uca import UCA
+from . import evidence as e
 from . import options as o
 from .destination import check_folder, new_folder
 from .inputs import Request, Study, read_study, stem
-from .program import output, say, usage_error, warnings_as_notes
+from .program import say, usage_error, warnings_as_notes
 from .progress import Steps
-from .results import component_names, components_csv, describe, scores_csv, show
+from .results import component_names, components_csv, describe, line, scores_csv, show
 
 FILES = ("scores.csv", "components.csv", "summary.json", "model.skops", "report.html")
 
@@ -39,12 +41,10 @@ def fit(
     na: o.Na = None,
     no_header: o.NoHeader = False,
     scale: o.ScaleBy = o.Scale.own,
-    components: Annotated[
-        o.Kind, typer.Option(help="whether only the first or every component is bound")
-    ] = o.Kind.joint,
-    bound: Annotated[
-        float | None, typer.Option(help="variance allowed in each background (default: what a random direction has)")
-    ] = None,
+    components: o.Components = o.Kind.joint,
+    bound: o.Bound = None,
+    test: Annotated[bool, typer.Option("--test", help="test the components, as uca test does")] = False,
+    groups: o.Groups = None,
     image_shape: Annotated[
         str | None, typer.Option(metavar="HxW", help="rows are images: draw components as images")
     ] = None,
@@ -64,8 +64,10 @@ def fit(
     out = Path(f"uca-{stem(table)}") if out is None else out
     shape = None if image_shape is None else parse_shape(image_shape)
     request = Request(
-        table, background or (), by, target, labels, id, drop or (), na or (), not no_header, missing.value
+        table, background or (), by, target, labels, id, drop or (), na or (), not no_header, missing.value, groups
     )
+    if groups is not None and not test:
+        raise usage_error(f"--groups {groups} is for --test: add it, or leave the column out with --drop {groups}")
     check_folder(out, FILES, force)
     parameters = {
         "n_components": n_components,
@@ -76,23 +78,27 @@ def fit(
     with Steps(silent=quiet or as_json) as steps:
         steps.step(f"reading {table}")
         study = read_study(request)
+        subjects = e.subjects(study, groups) if test else None
         notes = list(study.notes)
         started = time.perf_counter()
         with warnings_as_notes(notes):
             model = fit_model(study, parameters, steps)
         seconds = time.perf_counter() - started
         summary = {**describe(model), **_made_from(study, out, seconds)}
+        tested = e.run_test(study, model, subjects, steps) if test else None
+        if tested is not None:
+            summary["test"] = e.describe_test(tested)
         with new_folder(out) as folder, warnings_as_notes(notes):
             steps.step("writing")
             _write(folder, model, study)
             if report:
                 steps.step("writing the report")
-                extras = {"image_shape": shape, "title": title, "seconds": seconds}
+                extras = {"image_shape": shape, "title": title, "seconds": seconds, "test": tested}
                 notes += write_report(model, folder / "report.html", study, **extras)
             summary["notes"] = list(dict.fromkeys(notes))
             summary["files"] = [name for name in FILES if (folder / name).exists() or name == "summary.json"]
             (folder / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    _tell(summary, out, quiet, as_json)
+    _tell(summary, table, out, quiet, as_json)
 
 
 def fit_model(study: Study, parameters: dict[str, Any], steps: Steps) -> UCA:
@@ -114,6 +120,8 @@ def write_report(model: Any, path: Path, study: Study, **extras: Any) -> list[st
         module = import_module("uca.report")
     except ImportError as error:
         return [f"report.html was not written: {error}"]
+    if "test" not in signature(module.report).parameters:  # seam: drop these two lines once every report takes a test
+        extras.pop("test", None)
     module.report(
         model,
         path,
@@ -156,11 +164,16 @@ def _made_from(study: Study, out: Path, seconds: float) -> dict[str, Any]:
     }
 
 
-def _tell(summary: dict[str, Any], out: Path, quiet: bool, as_json: bool) -> None:
+def _tell(summary: dict[str, Any], table: Path, out: Path, quiet: bool, as_json: bool) -> None:
     if as_json:
         typer.echo(json.dumps(summary))
         return
     say(summary["notes"], quiet=quiet)
-    if not quiet:
-        show(summary)
-        output().print(f"wrote {out}: {', '.join(summary['files'])}", highlight=False, markup=False, soft_wrap=True)
+    if quiet:
+        return
+    show(summary)
+    if "test" in summary:
+        line(summary["test"]["sentence"])
+    line(f"wrote {out}: {', '.join(summary['files'])}")
+    if "test" not in summary:
+        line(f"Is it real? uca test {table} ... checks the components on rows that did not choose them")

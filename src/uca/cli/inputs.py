@@ -33,13 +33,16 @@ class Request:
     na: Sequence[str] = ()
     header: bool = True
     missing: str = "error"
-    groups: str | None = None  # a column, for folds
+    groups: str | None = None  # a column: rows that belong together
+    find_labels: bool = True  # look for labels where none are named
 
     def __post_init__(self) -> None:
         if not self.backgrounds:
             raise usage_error("name at least one background with -b")
         if (self.by is None) != (self.target is None):
             raise usage_error("--by and --target go together: --by COLUMN --target VALUE")
+        if self.groups is not None and self.groups in (self.by, self.id, *self.drop):
+            raise usage_error(f"--groups {self.groups}: --by, --id or --drop names that column too; name another")
 
 
 @dataclass(frozen=True)
@@ -53,9 +56,31 @@ class Study:
     notes: tuple[str, ...]
 
     @property
+    def tables(self) -> list[Table]:
+        """The target, then the backgrounds."""
+        return [self.target, *self.backgrounds.values()]
+
+    @property
     def background_data(self) -> dict[str, Any]:
         """Backgrounds as a model takes them."""
         return {name: table.data() for name, table in self.backgrounds.items()}
+
+    def groups(self, column: str | None) -> list[Array] | None:
+        """The entries of a column for the target and each background, which must all have it; None for no column."""
+        return None if column is None else [_entries(table, column) for table in self.tables]
+
+
+def _entries(table: Table, column: str) -> Array:
+    if column not in table.columns:
+        raise usage_error(f"{table.source} has no column {column!r} for --groups; every table must have it")
+    entries = table.columns[column]
+    empty = int((entries == "").sum())
+    if empty:
+        raise ValueError(
+            f"{table.source} has {empty} rows without a value in column {column!r} (--groups): give every row a subject, or "
+            "leave such rows out"
+        )
+    return entries
 
 
 def read_study(request: Request) -> Study:
@@ -89,7 +114,8 @@ def _by_file(request: Request) -> tuple[Table, dict[str, Table]]:
     files = _named_files(request.backgrounds)
     options = {"na": request.na, "header": request.header}
     raws = [read_one(path, **options) for path in (request.table, *files.values())]  # type: ignore[arg-type]
-    aside = [name for name in (request.labels, request.groups) if name is not None and name in raws[0].names]
+    aside = [name for name in (request.labels,) if name is not None and name in raws[0].names]
+    aside += [] if request.groups in (None, *aside) else [str(request.groups)]
     _check_named([*request.drop, *([] if request.id in (None, "none") else [str(request.id)])], raws)
     tables = [
         split(
@@ -175,8 +201,11 @@ def _with_labels(target: Table, request: Request) -> tuple[Table, str | None]:
     """The target with its labels among its columns, and the name of that column."""
     if request.groups is not None and request.groups not in target.columns:
         raise usage_error(f"{target.source} has no column {request.groups!r} for --groups")
+    if request.labels is None and not request.find_labels:
+        return target, None
     if request.labels is None:
-        found = find_labels(target)
+        rest = {name: column for name, column in target.columns.items() if name != request.groups}
+        found = find_labels(replace(target, columns=rest))
         note = () if found is None else (f"labels are in column {found!r} (--labels names another)",)
         return replace(target, notes=(*target.notes, *note)), found
     if request.labels in target.columns:

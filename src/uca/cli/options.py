@@ -61,7 +61,15 @@ Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="a column
 Na = Annotated[list[str] | None, typer.Option("--na", metavar="WORD", help="a word that means missing, in text files")]
 NoHeader = Annotated[bool, typer.Option("--no-header", help="text files begin with data, not with names")]
 HowMissing = Annotated[Missing, typer.Option("--missing", help="what to do with missing values")]
+Groups = Annotated[
+    str | None,
+    typer.Option(metavar="COLUMN", help="subjects of the rows, in every table: equal values are one subject"),
+]
 ScaleBy = Annotated[Scale, typer.Option("--scale", help="standard deviations that a dataset is divided by")]
+Components = Annotated[Kind, typer.Option(help="whether only the first or every component is bound")]
+Bound = Annotated[
+    float | None, typer.Option(help="variance allowed in each background (default: what a random direction has)")
+]
 Force = Annotated[bool, typer.Option("--force", help="replace an earlier result")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for scripts")]
 Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")]

@@ -27,13 +27,13 @@ def scores_csv(
     header = ["id", *([] if labels is None else [label or "label"]), *names]
     ids = row_ids(table)
     left = [ids] if labels is None else [ids, labels]
-    return _csv(header, zip(*left, *np.asarray(scores).T.tolist(), strict=True))
+    return csv_text(header, zip(*left, *np.asarray(scores).T.tolist(), strict=True))
 
 
 def components_csv(model: Any, features: tuple[str, ...] | None) -> str:
     """A row a feature: its name and its weight in each component."""
     names = features or tuple(f"feature{i + 1}" for i in range(model.n_features_in_))
-    return _csv(["feature", *component_names(model)], zip(names, *model.components_.tolist(), strict=True))
+    return csv_text(["feature", *component_names(model)], zip(names, *model.components_.tolist(), strict=True))
 
 
 def row_ids(table: Table) -> list[str]:
@@ -41,7 +41,8 @@ def row_ids(table: Table) -> list[str]:
     return [str(i + 1) for i in range(len(table))] if table.ids is None else [str(i) for i in table.ids]
 
 
-def _csv(header: list[str], rows: Any) -> str:
+def csv_text(header: list[str], rows: Any) -> str:
+    """Rows under a header, as CSV."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(header)
@@ -101,11 +102,11 @@ def show(found: dict[str, Any]) -> None:
     """Print the tables of a model that :func:`describe` described, and its certificate in words."""
     backgrounds, components = found["backgrounds"], found["components"]
     rows = "?" if found["n_samples"] is None else found["n_samples"]
-    _print(f"{found['method']}: target {rows} x {found['n_features']}, {len(backgrounds)} background(s)")
+    line(f"{found['method']}: target {rows} x {found['n_features']}, {len(backgrounds)} background(s)")
     if any("lambda" in row for row in backgrounds):
         table = RichTable("background", *right("lambda", "bound"))
         for row in backgrounds:
-            table.add_row(_cell(row["name"]), f"{row['lambda']:.6g}", f"{row['bound']:.4g}")
+            table.add_row(cell(row["name"]), f"{row['lambda']:.6g}", f"{row['bound']:.4g}")
         output().print(table)
     table = RichTable(
         "component", *right("variance in target", "% of target", *(f"in {b['name']}" for b in backgrounds))
@@ -121,25 +122,27 @@ def show(found: dict[str, Any]) -> None:
         table.add_row(row["name"], f"{row['target_variance']:.4g}", f"{100 * row['target_share']:.1f}", *values)
     output().print(table)
     if over:
-        _print("* more than the bound: only the first component is bound, --components sequential bounds them all")
+        line("* more than the bound: only the first component is bound, --components sequential bounds them all")
     if "certificate" in found:
-        _print(found["certificate"]["message"])
+        line(found["certificate"]["message"])
     if "alpha" in found:
-        _print(f"alpha {found['alpha']:.4g}")
+        line(f"alpha {found['alpha']:.4g}")
 
 
 def right(*names: str) -> list[Any]:
     """Columns of numbers."""
     from rich.table import Column
 
-    return [Column(_cell(name), justify="right") for name in names]
+    return [Column(cell(name), justify="right") for name in names]
 
 
-def _cell(text: str) -> Any:
+def cell(text: str) -> Any:
+    """Text of a table as it is."""
     from rich.text import Text
 
     return Text(text)  # names of files may hold square brackets
 
 
-def _print(text: str) -> None:
+def line(text: str) -> None:
+    """Print a sentence, as it is and unbroken."""
     output().print(text, highlight=False, markup=False, soft_wrap=True)

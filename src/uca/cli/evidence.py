@@ -1,0 +1,254 @@
+"""What may be believed of components: run on the tables of a study, as JSON, as CSV and as tables for a terminal.
+
+Promises: what goes into JSON has no NaN and no infinity, names components as the other commands do (UC1, UC2, …) and rows
+by their ids, and keeps the target apart from the backgrounds, which may have any name.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from rich.table import Table as RichTable
+
+from .._types import Array
+from ..estimators.uca import UCA
+from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest, uniqueness_test
+from ..inference.sample import MIN_SUBJECTS
+from .inputs import Study
+from .program import output
+from .progress import Steps
+from .results import cell, csv_text, line, right, row_ids
+
+SPLITS, ALPHA, SEED = 25, 0.05, 0
+LISTED = 5  # rows that a sentence names
+
+
+def subjects(study: Study, column: str | None) -> list[Array] | None:
+    """What ``groups`` of the functions of inference takes; too few to be split are an error that names the file."""
+    groups = study.groups(column)
+    counts = [len(table) for table in study.tables] if groups is None else [len(set(part)) for part in groups]
+    for table, count in zip(study.tables, counts, strict=True):
+        if count < MIN_SUBJECTS:
+            what = "rows" if column is None else f"subjects in column {column!r}"
+            raise ValueError(
+                f"{table.source} has {count} {what}; at least {MIN_SUBJECTS} are needed, two on each side of a split: "
+                f"add {'rows' if column is None else 'subjects, or name another column with --groups'}"
+            )
+    return groups
+
+
+def run_test(
+    study: Study,
+    model: UCA,
+    groups: list[Array] | None,
+    steps: Steps,
+    *,
+    n_splits: int = SPLITS,
+    alpha: float = ALPHA,
+    seed: int = SEED,
+    jobs: int | None = None,
+) -> UniquenessTest:
+    """The test of uniqueness with the parameters of a model."""
+    steps.step(f"testing on held-out rows, {n_splits} halvings")
+    return uniqueness_test(
+        study.target.data(),
+        study.background_data,
+        n_components=model.n_components,
+        n_splits=n_splits,
+        groups=groups,
+        alpha=alpha,
+        random_state=seed,
+        model=model,
+        n_jobs=jobs,
+    )
+
+
+def describe_test(test: UniquenessTest) -> dict[str, Any]:
+    """The result of a test as plain numbers and text for JSON."""
+    return {
+        "n_unique": test.n_unique_,
+        "sentence": test.sentence,
+        "alpha": test.alpha,
+        "n_splits": test.n_splits,
+        "grouped": test.grouped,
+        "target": {"rows": test.n_rows[0], "subjects": test.n_subjects[0]},
+        "backgrounds": [
+            {"name": name, "rows": rows, "subjects": count}
+            for name, rows, count in zip(test.background_names, test.n_rows[1:], test.n_subjects[1:], strict=True)
+        ],
+        "components": [_tested(test, i) for i in range(len(test.pvalues))],
+    }
+
+
+def _tested(test: UniquenessTest, i: int) -> dict[str, Any]:
+    return {
+        "name": f"UC{i + 1}",
+        "unique": i < test.n_unique_,
+        "p": _number(test.pvalues[i]),
+        "average_p": _number(test.average_pvalues[i]),
+        "target": _interval(test, i, 0),
+        "backgrounds": {
+            name: {**_interval(test, i, j + 1), "p": _number(test.background_pvalues[i, j])}
+            for j, name in enumerate(test.background_names)
+        },
+    }
+
+
+def _interval(test: UniquenessTest, i: int, j: int) -> dict[str, float | None]:
+    parts = {"variance": test.variances, "low": test.low, "high": test.high}
+    return {name: _number(values[i, j]) for name, values in parts.items()}
+
+
+def csv_of_test(found: dict[str, Any]) -> str:
+    """A row a component: its p-value, its held-out variances and their intervals, the p-value against each background."""
+    names = [row["name"] for row in found["backgrounds"]]
+    header = ["component", "unique", "p", "p_average_direction", "target_variance", "target_low", "target_high"]
+    header += [f"{part}_{name}" for name in names for part in ("variance_in", "low_in", "high_in", "p_against")]
+    rows = [
+        [
+            *(row[key] for key in ("name", "unique", "p", "average_p")),
+            *row["target"].values(),
+            *(value for name in names for value in row["backgrounds"][name].values()),
+        ]
+        for row in found["components"]
+    ]
+    return csv_text(header, rows)
+
+
+def show_test(found: dict[str, Any]) -> None:
+    """Print held-out variances, p-values, and the sentence."""
+    names = [row["name"] for row in found["backgrounds"]]
+    line(f"Variance on held-out rows, with {100 * (1 - found['alpha']):g} % intervals")
+    table = RichTable("component", *right("target", *(f"in {name}" for name in names)))
+    for row in found["components"]:
+        parts = (row["target"], *(row["backgrounds"][name] for name in names))
+        table.add_row(row["name"], *(_spread(**part) for part in parts))
+    output().print(table)
+    line("p-values: does the target vary more?")
+    heads = right(*(f"than {name}" for name in names), "than an average direction", "overall")
+    table = RichTable("component", *heads, "unique")
+    for row in found["components"]:
+        values = (*(row["backgrounds"][name]["p"] for name in names), row["average_p"], row["p"])
+        table.add_row(row["name"], *map(_p, values), "yes" if row["unique"] else "no")
+    output().print(table)
+    line(found["sentence"])
+
+
+def describe_influence(influence: BackgroundInfluence) -> dict[str, Any]:
+    """What each background contributes, for JSON."""
+    return {
+        "n_components": influence.model.n_components,
+        "attainable_variance": influence.value,
+        "backgrounds": [
+            {
+                "name": name,
+                "lambda": float(influence.lambdas[j]),
+                "attainable_variance_without": float(influence.values[j]),
+                "cosine": float(influence.cosines[j]),
+                "subspace_cosine": float(influence.subspace_cosines[j]),
+            }
+            for j, name in enumerate(influence.background_names)
+        ],
+        "pooled": {
+            "attainable_variance": influence.pooled_value,
+            "cosine": influence.pooled_cosine,
+            "subspace_cosine": influence.pooled_subspace_cosine,
+        },
+        "redundant": influence.redundant,
+        "decisive": influence.decisive,
+        "sentence": influence.sentence,
+    }
+
+
+def show_influence(found: dict[str, Any]) -> None:
+    """Print the table of backgrounds left out, and the sentence."""
+    k, value = found["n_components"], found["attainable_variance"]
+    which = "the first component" if k == 1 else f"the first {k} components"
+    line(f"Influence of the backgrounds on {which}; with all of them the attainable target variance is {value:.4g}")
+    heads = right("its lambda", "attainable variance", "gain", "cosine, first", "cosine, space")
+    table = RichTable("left out", *heads)
+    for row in found["backgrounds"]:
+        _influence_row(table, row["name"], f"{row['lambda']:.4g}", row["attainable_variance_without"], value, row)
+    pooled = found["pooled"]
+    _influence_row(table, "(none: all pooled)", "", pooled["attainable_variance"], value, pooled)
+    output().print(table)
+    line(found["sentence"])
+
+
+def _influence_row(table: RichTable, name: str, weight: str, value: float, full: float, row: dict[str, Any]) -> None:
+    cosines = (f"{row[key]:.2f}" for key in ("cosine", "subspace_cosine"))
+    table.add_row(cell(name), weight, f"{value:.4g}", f"{100 * (value / full - 1):+.1f} %", *cosines)
+
+
+def describe_leverage(leverage: RowLeverage, study: Study) -> dict[str, Any]:
+    """How many rows carry half of each component, and which where they are few, for JSON."""
+    ids = row_ids(study.target)
+    rows = [
+        {
+            "name": f"UC{i + 1}",
+            "rows_with_half": int(leverage.n_half[i]),
+            "few": bool(leverage.few[i]),
+            "outlying": [ids[row] for row in leverage.outlying(i)],
+        }
+        for i in range(len(leverage.n_half))
+    ]
+    shares = [float(leverage.leverage[leverage.outlying(i), i].sum()) for i in range(len(rows))]
+    warnings = [_few_rows(row, share, len(ids)) for row, share in zip(rows, shares, strict=True) if row["few"]]
+    return {"components": rows, "warnings": warnings}
+
+
+def _few_rows(row: dict[str, Any], share: float, n: int) -> str:
+    rows = row["outlying"]
+    listed = ", ".join(rows[:LISTED]) + (" …" if len(rows) > LISTED else "")
+    who = f"1 of {n} rows ({listed}) carries" if len(rows) == 1 else f"{len(rows)} of {n} rows ({listed}) carry"
+    return f"{row['name']} hangs on few rows: {who} {100 * share:.0f} % of its variance in the target."
+
+
+def show_leverage(found: dict[str, Any]) -> None:
+    """Print a sentence for each component that hangs on few rows."""
+    for warning in found["warnings"] or ["No component hangs on few rows."]:
+        line(warning)
+
+
+def describe_bootstrap(found: Bootstrap) -> dict[str, Any]:
+    """How well components are found again, for JSON."""
+    return {
+        "n_resamples": len(found.cosines),
+        "level": found.level,
+        "n_unconverged": found.n_unconverged,
+        "n_features": int(found.reliable.shape[1]),
+        "components": [
+            {
+                "name": f"UC{i + 1}",
+                "stability": float(found.stability_[i]),
+                "subspace_stability": float(found.subspace_stability_[i]),
+                "reliable_features": found.reliable_features(i),
+            }
+            for i in range(len(found.stability_))
+        ],
+    }
+
+
+def show_bootstrap(found: dict[str, Any]) -> None:
+    """Print how stable components are."""
+    line(f"Stability over {found['n_resamples']} resamples: median cosine with the component of all rows")
+    table = RichTable("component", *right("stability", "of the space so far", "reliable features"))
+    for row in found["components"]:
+        values = (f"{row[key]:.2f}" for key in ("stability", "subspace_stability"))
+        table.add_row(row["name"], *values, f"{len(row['reliable_features'])} of {found['n_features']}")
+    output().print(table)
+    if found["n_unconverged"]:
+        line(f"{found['n_unconverged']} fits did not reach the tolerance.")
+
+
+def _number(value: float) -> float | None:
+    return float(value) if math.isfinite(value) else None
+
+
+def _spread(variance: float | None, low: float | None, high: float | None, p: float | None = None) -> str:
+    return "" if None in (variance, low, high) else f"{variance:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def _p(value: float | None) -> str:
+    return "" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,0 +1,209 @@
+"""``uca test``: is it real? Components on rows that did not choose them, and what else may be believed of them.
+
+Promises: the numbers are those of :mod:`uca.inference` for the same seed; the exit code says whether the test could be made,
+not how it ended.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from importlib import import_module
+from importlib.metadata import version
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from .. import plotting
+from ..inference import UniquenessTest, background_influence, bootstrap, row_leverage
+from ..inference.stability import MIN_RESAMPLES
+from . import evidence as e
+from . import options as o
+from .destination import check_folder, new_folder
+from .fit import fit_model
+from .inputs import Request, Study, read_study
+from .program import say, usage_error, warnings_as_notes
+from .progress import Steps
+from .results import line
+
+FILES = ("test.json", "test.csv", "test.png")
+MOST = 5  # components, where no number is given
+
+
+def uniqueness(
+    table: o.Target,
+    background: o.Backgrounds = None,
+    n_components: Annotated[
+        int | None,
+        typer.Option("--n-components", "-k", min=1, help=f"number of components (default: {MOST})", show_default=False),
+    ] = None,
+    by: o.By = None,
+    target: o.TargetValue = None,
+    groups: o.Groups = None,
+    splits: Annotated[int, typer.Option(min=1, help="random halvings of the rows")] = e.SPLITS,
+    alpha: Annotated[float, typer.Option(help="level of the test; intervals cover the rest")] = e.ALPHA,
+    resamples: Annotated[
+        int, typer.Option(min=0, help=f"resamples of a bootstrap, {MIN_RESAMPLES} or more; 0: none")
+    ] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the halvings and resamples")] = e.SEED,
+    jobs: Annotated[int, typer.Option(help="workers; -1: one for each core. The result is the same")] = 1,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the result and its figure")
+    ] = None,
+    labels: Annotated[
+        str | None, typer.Option(metavar="FILE|COLUMN", help="as in uca fit; a column of labels is not tested")
+    ] = None,
+    id: o.Id = None,
+    drop: o.Drop = None,
+    missing: o.HowMissing = o.Missing.error,
+    na: o.Na = None,
+    no_header: o.NoHeader = False,
+    scale: o.ScaleBy = o.Scale.own,
+    components: o.Components = o.Kind.joint,
+    bound: o.Bound = None,
+    force: o.Force = False,
+    as_json: o.Json = False,
+    quiet: o.Quiet = False,
+    debug: o.Debug = False,
+) -> None:
+    """Is it real? Test which components vary more in TARGET than in every background, on rows that did not choose them.
+
+    Tables are given as for uca fit. Where several rows belong to one subject, name its column: --groups mouse
+
+    Also told: what each background contributes, components that hang on few rows, and with --resamples how stable they are.
+    """
+    request = Request(
+        table,
+        background or (),
+        by,
+        target,
+        labels,
+        id,
+        drop or (),
+        na or (),
+        not no_header,
+        missing.value,
+        groups,
+        False,
+    )
+    _check(alpha, resamples, jobs)
+    if out is not None:
+        check_folder(out, FILES, force)
+    parameters = {
+        "scale": scale.value_for_model,
+        "components": components.value,
+        "bound": "mean" if bound is None else bound,
+    }
+    options = {"n_splits": splits, "alpha": alpha, "seed": seed}
+    with Steps(silent=quiet or as_json) as steps:
+        steps.step(f"reading {table}")
+        study = read_study(request)
+        parameters["n_components"] = n_components or min(MOST, study.target.values.shape[1])
+        notes = list(study.notes)
+        started = time.perf_counter()
+        with warnings_as_notes(notes):
+            test, found = _examine(study, parameters, options, groups, resamples, jobs, steps)
+        content = {
+            "version": version("unique-component-analysis"),
+            "target": {"source": study.target.source, "rows": len(study.target)},
+            "background_sources": {
+                name: {"source": part.source, "rows": len(part)} for name, part in study.backgrounds.items()
+            },
+            "parameters": {**parameters, "seed": seed, "groups": groups},
+            **found,
+            "seconds": time.perf_counter() - started,
+        }
+        if out is None:
+            content["notes"] = list(dict.fromkeys(notes))
+        else:
+            with new_folder(out) as folder, warnings_as_notes(notes):
+                steps.step("writing")
+                _write(folder, test, content, notes)
+    _tell(content, out, quiet, as_json)
+
+
+def _check(alpha: float, resamples: int, jobs: int) -> None:
+    if not 0 < alpha < 1:
+        raise usage_error(f"--alpha {alpha:g}: choose a level between 0 and 1, such as {e.ALPHA}")
+    if 0 < resamples < MIN_RESAMPLES:
+        raise usage_error(f"--resamples {resamples}: choose {MIN_RESAMPLES} or more, or 0 for none")
+    if jobs == 0:
+        raise usage_error("--jobs 0: choose 1 or more, or -1 for one worker for each core")
+
+
+def _examine(
+    study: Study,
+    parameters: dict[str, Any],
+    options: dict[str, Any],
+    column: str | None,
+    resamples: int,
+    jobs: int,
+    steps: Steps,
+) -> tuple[UniquenessTest, dict[str, Any]]:
+    """The test, and everything that was found as plain numbers and text."""
+    groups = e.subjects(study, column)
+    model = fit_model(study, parameters, steps)
+    test = e.run_test(study, model, groups, steps, **options, jobs=jobs)
+    leverage = row_leverage(model, study.target.data())
+    found: dict[str, Any] = {
+        "test": e.describe_test(test),
+        "leverage": e.describe_leverage(leverage, study),
+        "influence": None,
+        "bootstrap": None,
+    }
+    data = {"X": study.target.data(), "backgrounds": study.background_data, "model": model, "n_jobs": jobs}
+    if len(study.backgrounds) > 1:
+        steps.step("leaving out backgrounds")
+        influence = background_influence(**data, n_components=max(test.n_unique_, 1))
+        found["influence"] = e.describe_influence(influence)
+    if resamples:
+        steps.step(f"fitting {resamples} resamples")
+        again = bootstrap(
+            **data,
+            n_components=model.n_components,
+            n_resamples=resamples,
+            groups=groups,
+            random_state=options["seed"],
+        )
+        found["bootstrap"] = e.describe_bootstrap(again)
+    return test, found
+
+
+def _write(folder: Path, test: UniquenessTest, content: dict[str, Any], notes: list[str]) -> None:
+    notes += _draw(folder / "test.png", test)
+    (folder / "test.csv").write_text(e.csv_of_test(content["test"]), encoding="utf-8")
+    content["notes"] = list(dict.fromkeys(notes))
+    content["files"] = [name for name in FILES if (folder / name).exists() or name == "test.json"]
+    (folder / "test.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+
+
+def _draw(path: Path, test: UniquenessTest) -> list[str]:
+    """The figure; a note instead where what draws it is not installed."""
+    draw = getattr(plotting, "uniqueness", None)  # seam: plotting.uniqueness, once it is there
+    if draw is None:
+        return ["test.png was not written: this version has no figure of a test"]
+    try:
+        figure = import_module("matplotlib.figure").Figure(figsize=(7.0, 4.2), layout="constrained")
+    except ImportError:
+        return ["test.png was not written: plots need matplotlib: pip install 'unique-component-analysis[plot]'"]
+    draw(test, ax=figure.subplots())
+    figure.savefig(path, dpi=150)
+    return []
+
+
+def _tell(content: dict[str, Any], out: Path | None, quiet: bool, as_json: bool) -> None:
+    if as_json:
+        typer.echo(json.dumps(content))
+        return
+    say(content["notes"], quiet=quiet)
+    if quiet:
+        return
+    e.show_test(content["test"])
+    e.show_leverage(content["leverage"])
+    if content["influence"] is not None:
+        e.show_influence(content["influence"])
+    if content["bootstrap"] is not None:
+        e.show_bootstrap(content["bootstrap"])
+    if out is not None:
+        line(f"wrote {out}: {', '.join(content['files'])}")
