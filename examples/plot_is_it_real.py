@@ -48,18 +48,19 @@ print(nothing.sentence)
 # How stable?
 # -----------
 # The rows are drawn again with replacement and the model is fitted anew. The first component comes back nearly the same; the
-# others mix with one another. On the right, the pixels that count, with intervals: those in colour are reliable.
+# others do not. So few pixels of the second one, on the right, have loadings to rely on.
 
 resampled = bootstrap(target, {"grass": grass}, n_components=4, n_resamples=100, model=model)
 figure, axes = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
 plotting.stability(resampled, ax=axes[0])
-plotting.reliable_loadings(resampled, ax=axes[1])
+plotting.reliable_loadings(resampled, component=1, ax=axes[1])
 
 # %%
 # Does it hang on single rows?
 # ----------------------------
-# Half of the variance of the first component is spread over as many images as a normal distribution would have. Then one image is
-# spoilt: its left half is white. It takes the component over, and the picture says which row to look at.
+# Half of the variance of the first component is spread over more images than it would be with a normal distribution, as two
+# kinds of digits stand on its two sides. Then one image is spoilt: its left half is white. It takes the component over, and
+# the picture says which row to look at.
 
 spoilt_rows = target.copy()
 spoilt_rows[0].reshape(data.image_shape)[:, :4] += 30
@@ -69,8 +70,9 @@ for ax, found, name in zip(axes, (clean, spoilt), ("as they are", "one image spo
     plotting.leverage(found, ax=ax)
     ax.set_title(name)
 print(spoilt)
-plt.show()
 
 # %%
 # ``model.report("report.html", X, backgrounds=..., test=..., stability=...)`` puts all of this on one page.
+
 # sphinx_gallery_thumbnail_number = 1
+plt.show()
