@@ -82,6 +82,18 @@ def test_digits_on_grass(run):
     assert max(correlation(names["pca"].transform(target)[:, i], labels) for i in (0, 1)) < 0.3
 
 
+def test_is_it_real(run, capsys):
+    pytest.importorskip("skimage", reason="the photograph needs scikit-image: pip install '.[demo]'")
+    names = run("plot_is_it_real")
+    assert names["n_figures"] == 3
+    assert names["real"].n_unique_ == 1
+    assert names["nothing"].n_unique_ == 0
+    assert names["resampled"].stability_[0] > 0.9
+    assert not names["clean"].few.any()
+    assert names["spoilt"].outlying(0).tolist() == [0]
+    assert "No component varies more in the target" in capsys.readouterr().out
+
+
 def test_every_example_is_tested():
     tested = {name[5:] for name in globals() if name.startswith("test_") and name != "test_every_example_is_tested"}
     assert {path.stem.removeprefix("plot_") for path in EXAMPLES.glob("*.py")} == tested

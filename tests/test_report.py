@@ -15,6 +15,7 @@ from scipy import sparse
 
 import uca
 from uca import CPCA, UCA
+from uca.inference import background_influence, bootstrap, row_leverage, uniqueness_test
 from uca.operators.implicit import from_products
 from uca.report import report
 from uca.report.contrast import FACTORS, OPTIMUM, choose, contrast_path, loose_steps, turn
@@ -379,6 +380,103 @@ def test_fitted_on_matrices(tmp_path):
     model = UCA().fit_covariance(np.cov(X.T), backgrounds=[np.cov(b.T) for b in controls])
     _, data = opened(report(model, tmp_path / "r.html", centred, backgrounds=controls))
     assert data["path"] is not None
+
+
+# --- is it real? ----------------------------------------------------------------------------------------------------
+
+
+def words_of(page):
+    return " ".join("".join(page.shown).split())
+
+
+def evidence(X, backgrounds):
+    return {
+        "test": uniqueness_test(X, backgrounds, n_components=3, n_splits=3),
+        "stability": bootstrap(X, backgrounds, n_resamples=20),
+        "influence": background_influence(X, backgrounds),
+    }
+
+
+def test_evidence_is_told_with_its_numbers(fitted, tmp_path):
+    model, X, backgrounds = fitted
+    found = evidence(X, backgrounds)
+    path = report(
+        model, tmp_path / "r.html", X, backgrounds=backgrounds, feature_names=[f"gene {i}" for i in range(6)], **found
+    )
+    page, data = opened(path)
+    text, test = words_of(page), found["test"]
+    assert test.n_unique_ == 1
+    assert ("a", {"class": "chip good", "href": "#real"}) in page.tags
+    for part in (
+        "1 unique component",
+        test.sentence,
+        found["influence"].sentence,
+        f"{test.variances[1, 2]:.3g} [{test.low[1, 2]:.3g}, {test.high[1, 2]:.3g}]",
+        f"{test.average_pvalues[2]:.3f}",
+        f"{found['stability'].subspace_stability_[1]:.2f}",
+        ", ".join(f"gene {name[1:]}" for name in found["stability"].reliable_features(0)),
+        f"{found['influence'].values[1]:.4g}",
+        "No component hangs on few rows",
+    ):
+        assert part in text, part
+    np.testing.assert_allclose(data["heldOut"]["values"], test.variances, rtol=1e-3)
+    np.testing.assert_allclose(data["heldOut"]["high"], test.high, rtol=1e-3)
+    assert data["heldOut"]["unique"] == 1
+    assert len(json.dumps(data["heldOut"])) < 1000
+
+
+def test_without_a_test_the_page_says_how_to_find_out(fitted, tmp_path):
+    model, X, backgrounds = fitted
+    page, data = opened(report(model, tmp_path / "r.html", X, backgrounds=backgrounds))
+    text = words_of(page)
+    assert data["heldOut"] is None
+    assert "not tested" in text
+    assert "Nothing on this page tells whether the components are real" in text
+    assert "uca.inference.uniqueness_test" in text
+    page, _ = opened(report(UCA().fit(X), tmp_path / "r.html", X))
+    assert "nothing that a component could be unique against" in words_of(page)
+
+
+def test_noise_has_no_unique_component(tmp_path):
+    rng = np.random.default_rng(0)
+    X, background = rng.normal(size=(60, 4)), {"control": rng.normal(size=(60, 4))}
+    test = uniqueness_test(X, background, n_components=2, n_splits=3)
+    page, _ = opened(report(UCA().fit(X, backgrounds=background), tmp_path / "r.html", X, test=test))
+    assert ("a", {"class": "chip warn", "href": "#real"}) in page.tags
+    assert "no unique component" in words_of(page)
+
+
+@pytest.mark.parametrize("ids", [True, False])
+@pytest.mark.parametrize("scale", [True, False])
+def test_a_component_that_hangs_on_few_rows_is_told_with_their_names(ids, scale, tmp_path):
+    X, backgrounds = problem()
+    X[[7, 30], -2:] += [[60, 50], [-60, -50]]
+    frame = pd.DataFrame(X, index=[f"mouse {i}" for i in range(80)]) if ids else X
+    model = UCA(scale=scale).fit(X, backgrounds=backgrounds)
+    found = row_leverage(model, X)
+    assert found.few[0]
+    page, _ = opened(report(model, tmp_path / "r.html", frame, backgrounds=backgrounds))
+    names = ", ".join(f"mouse {i}" if ids else str(i) for i in found.outlying(0))
+    share = f"{100 * found.leverage[found.outlying(0), 0].sum():.0f}"
+    text = words_of(page)
+    start = "row " + names + " carries " if len(found.outlying(0)) == 1 else f"{found.n_half[0]} of 80 rows carry "
+    assert f"Component 1 hangs on few rows: {start}{share}" in text
+    assert names in text
+
+
+@pytest.mark.parametrize("name", ["test", "stability", "influence"])
+def test_evidence_about_something_else_is_refused(name, fitted, tmp_path):
+    model, X, backgrounds = fitted
+    with pytest.raises(TypeError, match=f"{name} must be a .*, as uca.inference.* returns it; got dict"):
+        report(model, tmp_path / "r.html", X, **{name: {}})
+    other = evidence(X, {"control": backgrounds["control"]})[name]
+    with pytest.raises(ValueError, match=f"{name} is about the backgrounds .'control'., but the model was fitted with"):
+        report(model, tmp_path / "r.html", X, **{name: other})
+    if name != "test":
+        fewer = evidence(X[:, :5], {key: rows[:, :5] for key, rows in backgrounds.items()})[name]
+        with pytest.raises(ValueError, match=f"{name} is about 5 features, but the model was fitted on 6"):
+            report(model, tmp_path / "r.html", X, **{name: fewer})
+    assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize(

@@ -17,6 +17,7 @@ import pytest
 from test_report import problem
 
 from uca import UCA
+from uca.inference import background_influence, bootstrap, uniqueness_test
 from uca.report import report
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -59,7 +60,12 @@ def example(tmp_path_factory):
     model = UCA(n_components=3).fit(frame, backgrounds=backgrounds)
     labels = np.array(["treated", NASTY])[(X[:, -1] > 5).astype(int)]
     path = tmp_path_factory.mktemp("report") / "report.html"
-    report(model, path, frame, backgrounds=backgrounds, labels=labels, image_shape=(3, 4), title=NASTY)
+    evidence = {
+        "test": uniqueness_test(X, backgrounds, n_components=4, n_splits=3),
+        "stability": bootstrap(X, backgrounds, n_components=3, n_resamples=20),
+        "influence": background_influence(X, backgrounds, n_components=3),
+    }
+    report(model, path, frame, backgrounds=backgrounds, labels=labels, image_shape=(3, 4), title=NASTY, **evidence)
     return model, frame, labels, path
 
 
@@ -226,9 +232,28 @@ def test_backgrounds_stand_on_the_same_axes(opened):
     assert layout[3] == layout[4]
 
 
+def test_held_out_variances_are_drawn_with_their_intervals(opened):
+    page = opened.page
+    held = page.evaluate("R.data.heldOut")
+    drawn = page.evaluate(
+        "document.getElementById('held-out').data.map((t) => [t.y, t.error_y.array, t.error_y.arrayminus])"
+    )
+    n_sets, unique = 3, held["unique"]
+    assert 0 < unique < 4
+    assert len(drawn) == 2 * n_sets  # unique, and not, for each dataset
+    for g in range(n_sets):
+        y, up, down = (np.concatenate(parts) for parts in zip(*drawn[2 * g : 2 * g + 2], strict=True))
+        np.testing.assert_allclose(y, np.array(held["values"])[:, g])
+        np.testing.assert_allclose(y + up, np.array(held["high"])[:, g])
+        np.testing.assert_allclose(y - down, np.array(held["low"])[:, g])
+    page.click("header .chip[href='#real']")
+    assert page.evaluate("location.hash") == "#real"
+    assert page.inner_text("header .chip[href='#real']").startswith(f"{unique} unique component")
+
+
 def test_everything_is_reached_by_keyboard(opened):
     reached = set()
-    for _ in range(60):
+    for _ in range(70):
         opened.page.keyboard.press("Tab")
         reached.add(opened.page.evaluate("document.activeElement.id || document.activeElement.name || ''"))
     wanted = {"theme", "pick-x", "pick-y", "pick-colour", "mode", "overlay", "reset", "picture", "play", "contrast"}

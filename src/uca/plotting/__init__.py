@@ -1,17 +1,20 @@
-"""Figures of a fitted model, drawn with matplotlib (extra ``plot``).
+"""Figures of a fitted model, and of what :mod:`uca.inference` says about it, drawn with matplotlib (extra ``plot``).
 
-Every function takes the fitted model first and an optional ``ax``, draws on it (or on a new figure) and returns the Axes.
-Importing this package does not import matplotlib; calling a function does. No function calls ``plt.show`` or changes
-the style, so figures follow the user's rcParams.
+Every function takes the fitted model, or the result, first and an optional ``ax``, draws on it (or on a new figure)
+and returns the Axes. Importing this package does not import matplotlib; calling a function does. No function calls
+``plt.show`` or changes the style, so figures follow the user's rcParams.
 """
 
 from .bars import loadings, variance
 from .densities import density
 from .dual_function import dual
 from .images import eigenimages
+from .influences import influence, leverage
 from .path import contrast_path
+from .resampled import reliable_loadings, stability
 from .scatter import biplot, scores
 from .style import PALETTE
+from .tested import n_components, uniqueness
 
 __all__ = [
     "PALETTE",
@@ -20,7 +23,13 @@ __all__ = [
     "density",
     "dual",
     "eigenimages",
+    "influence",
+    "leverage",
     "loadings",
+    "n_components",
+    "reliable_loadings",
     "scores",
+    "stability",
+    "uniqueness",
     "variance",
 ]

@@ -1,4 +1,4 @@
-"""What a figure is drawn from, checked: the model, its components, rows, backgrounds and names of features."""
+"""What a figure is drawn from, checked: the model or result, components, rows, backgrounds and names of features."""
 
 from __future__ import annotations
 
@@ -27,9 +27,22 @@ def check_model(model: Any) -> Any:
     return model
 
 
+def check_result(result: Any, kind: type, function: str) -> None:
+    """A result of the given kind, which ``uca.inference.<function>`` makes."""
+    if not isinstance(result, kind):
+        raise TypeError(
+            f"the first argument must be a {kind.__name__}, as uca.inference.{function} returns it; "
+            f"got {type(result).__name__}"
+        )
+
+
 def check_component(model: Any, component: Any, name: str = "component") -> int:
-    """The number of a component, from 0."""
-    k = model.components_.shape[0]
+    """The number of a component of a model, from 0."""
+    return check_place(component, model.components_.shape[0], name)
+
+
+def check_place(component: Any, k: int, name: str = "component") -> int:
+    """The number of one of ``k`` components, from 0."""
     if isinstance(component, (bool, np.bool_)) or not isinstance(component, numbers.Integral):
         raise TypeError(f"{name} must be an integer; got {component!r}")
     if not 0 <= int(component) < k:
@@ -57,6 +70,16 @@ def check_count(name: str, value: Any, most: int) -> int:
     if value < 1:
         raise ValueError(f"{name} must be at least 1; got {value}")
     return min(int(value), most)
+
+
+def row_names(ids: Any, n: int) -> list[str]:
+    """Names of rows: those given, or ``row 0`` and so on."""
+    if ids is None:
+        return [f"row {i}" for i in range(n)]
+    names = [str(name) for name in ids]
+    if len(names) != n:
+        raise ValueError(f"ids has {len(names)} entries, but there are {n} rows: give one for each row")
+    return names
 
 
 def feature_names(model: Any, given: Any) -> Array:

@@ -10,8 +10,10 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import check_number
 from ..estimators.uca import UCA
-from . import words
+from ..inference import BackgroundInfluence, Bootstrap, UniquenessTest
+from . import evidence, words
 from .contrast import contrast_path
+from .evidence import Evidence, check_evidence
 from .inputs import Inputs, check_inputs
 from .page import check_extra, render
 from .payload import MAX_COMPONENTS, assemble, to_json
@@ -27,6 +29,9 @@ def report(
     ids: Any = None,
     feature_names: Any = None,
     image_shape: tuple[int, int] | None = None,
+    test: UniquenessTest | None = None,
+    stability: Bootstrap | None = None,
+    influence: BackgroundInfluence | None = None,
     title: str | None = None,
     seconds: float | None = None,
     made_on: str | None = None,
@@ -51,6 +56,12 @@ def report(
         Default: names that the model or the table has, else x0, x1 and so on.
     image_shape : (height, width), optional
         Features are the pixels of images, row by row: draw components as images.
+    test : UniquenessTest, optional
+        From :func:`uca.inference.uniqueness_test`: which components are unique. Without it the page says "not tested".
+    stability : Bootstrap, optional
+        From :func:`uca.inference.bootstrap`: how stable the components and their loadings are.
+    influence : BackgroundInfluence, optional
+        From :func:`uca.inference.background_influence`: what each background contributes.
     title : str, optional
         Heading of the page.
     seconds : float, optional
@@ -98,14 +109,16 @@ def report(
         feature_names=feature_names,
         image_shape=image_shape,
     )
+    found = check_evidence(model, test, stability, influence)
     heading = "What is unique to the target" if title is None else str(title)
-    _write(target_path, _page(model, data, heading, seconds, made_on))
+    _write(target_path, _page(model, data, found, heading, seconds, made_on))
     return target_path
 
 
-def _page(model: UCA, data: Inputs, heading: str, seconds: float | None, made_on: str | None) -> str:
+def _page(model: UCA, data: Inputs, found: Evidence, heading: str, seconds: float | None, made_on: str | None) -> str:
     k = min(len(model.components_), MAX_COMPONENTS)
     document = assemble(model, data, contrast_path(model, data.arrays, k))
+    document["heldOut"] = evidence.drawing(found.test)
     shown = [part["shown"] for part in document["datasets"]]
     n_coloured = len(document["colour"]["features"])
     context = {
@@ -118,6 +131,7 @@ def _page(model: UCA, data: Inputs, heading: str, seconds: float | None, made_on
         "backgrounds": list(model.background_names_),
         "bounds": [f"{bound:.4g}" for bound in model._fitted("bounds_")],
         "joint": model.components == "joint",
+        "real": evidence.context(model, data, found),
         "certificate": model.certificate_,
         "certificates": model.certificates_,
         "proven": words.proven(model),

@@ -13,7 +13,16 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
-SCRIPTS = ("core.js", "scatter.js", "contrast.js", "selection.js", "variance.js", "loadings.js", "main.js")
+SCRIPTS = (
+    "core.js",
+    "scatter.js",
+    "contrast.js",
+    "selection.js",
+    "variance.js",
+    "heldout.js",
+    "loadings.js",
+    "main.js",
+)
 HINT = "a report needs Jinja2 and Plotly: pip install 'unique-component-analysis[report]'"
 
 

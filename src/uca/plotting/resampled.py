@@ -1,0 +1,124 @@
+"""What stays when the rows are drawn again: components, spaces and loadings."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from .._types import Array
+from ..inference import Bootstrap
+from .checks import check_component, check_count, check_result
+from .style import GREYS, INK, PALETTE, axes, component_label, legend_outside, open_frame
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+WIDTH = 0.3  # of a box
+GOLDEN = 0.6180339887  # steps of this part of the width spread points evenly, without chance
+
+
+def stability(found: Bootstrap, *, ax: Axes | None = None) -> Axes:
+    """How well components, and the spaces of the first of them, are found again: one point a resample.
+
+    A box holds the middle half of the resamples, the line in it and the number above are the median.
+
+    Parameters
+    ----------
+    found : Bootstrap
+        From :func:`uca.inference.bootstrap`.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+    """
+    check_result(found, Bootstrap, "bootstrap")
+    k = found.cosines.shape[1]
+    ax = axes(ax, (max(5.0, 3.2 + 1.0 * k), 3.8))
+    for values, side, shade, name in (
+        (found.cosines, -1, PALETTE[0], "the component"),
+        (found.subspace_cosines, 1, PALETTE[1], "the space of the\nfirst so many"),
+    ):
+        for i in range(k):
+            _draw_cosines(ax, values[:, i], i + 1 + 0.6 * WIDTH * side, shade, name if i == 0 else "")
+    ax.axhline(1.0, color=GREYS[1], lw=0.8, zorder=0)
+    ax.set_xticks(np.arange(1, k + 1))
+    ax.set_yticks(np.linspace(0, 1, 6))
+    ax.set(
+        xlabel="component",
+        ylabel="cosine with that of all rows",
+        xlim=(0.5, k + 0.5),
+        ylim=(0, 1.1),
+    )
+    ax.set_title(f"{len(found.cosines)} resamples", loc="left", fontsize="medium")
+    open_frame(ax)
+    legend_outside(ax)
+    return ax
+
+
+def _draw_cosines(ax: Axes, values: Array, place: float, shade: str, name: str) -> None:
+    spread = (np.arange(len(values)) * GOLDEN) % 1.0 - 0.5
+    ax.plot(place + 0.8 * WIDTH * spread, values, "o", ms=2.5, mew=0, color=shade, alpha=0.35, zorder=2)
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
+    left, right = place - WIDTH / 2, place + WIDTH / 2
+    ax.fill_between([left, right], low, high, facecolor=shade, alpha=0.25, lw=0, zorder=1, label=name or None)
+    ax.hlines(middle, left, right, color=shade, lw=2.2, zorder=3)
+    ax.text(place, 1.02, f"{middle:.2f}", color=shade, ha="center", va="bottom", fontsize="small")
+
+
+def reliable_loadings(
+    found: Bootstrap,
+    *,
+    component: int = 0,
+    n_features: int = 15,
+    ax: Axes | None = None,
+) -> Axes:
+    """The largest loadings of one component with their intervals; reliable ones in colour.
+
+    Parameters
+    ----------
+    found : Bootstrap
+        From :func:`uca.inference.bootstrap`.
+    component : int, default=0
+        Counted from 0.
+    n_features : int, default=15
+        How many features to show: those of the largest absolute loadings.
+    ax : matplotlib Axes, optional
+        Where to draw; a new figure by default.
+
+    Returns
+    -------
+    ax : matplotlib Axes
+
+    Notes
+    -----
+    Intervals are those of single features. "Reliable" is decided for all features together, so an interval can miss 0
+    and its feature be grey.
+    """
+    check_result(found, Bootstrap, "bootstrap")
+    i = check_component(found.model, component)
+    values = found.model._fitted("components_")[i].astype(float)
+    count = check_count("n_features", n_features, len(values))
+    chosen = np.argsort(-np.abs(values), kind="stable")[:count]
+    ax = axes(ax, (6.4, max(1.8, 1.1 + 0.25 * count)))
+    places = np.arange(count)
+    sure = found.reliable[i, chosen]
+    ax.axvline(0, color=INK, lw=0.8)
+    for those, shade, name in ((sure, PALETTE[0], "reliable"), (~sure, GREYS[1], "not reliable")):
+        rows = chosen[those]
+        if len(rows):
+            low, high = found.loadings_low[i, rows], found.loadings_high[i, rows]
+            ax.hlines(places[those], low, high, color=shade, lw=2.0, zorder=2)
+            ax.plot(values[rows], places[those], "o", color=shade, ms=6, zorder=3, label=name)
+    ax.set_yticks(places, found.feature_names[chosen].tolist())
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(count - 0.4, -0.6)  # largest on top
+    ax.set_xlabel(f"loading on {component_label(found.model, i)},\nwith {100 * found.level:g} % interval")
+    if count < len(values):
+        ax.set_title(f"the {count} largest of {len(values)} features", loc="left", fontsize="medium")
+    open_frame(ax)
+    ax.spines["left"].set_visible(False)
+    legend_outside(ax)
+    return ax

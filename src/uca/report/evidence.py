@@ -1,0 +1,202 @@
+"""Is it real? What :mod:`uca.inference` found, checked against the model, as sentences, rows of tables and numbers to draw.
+
+Promises: a result for other backgrounds or features than the model's is refused; the leverage of rows is always
+computed, from all rows given, not only from those drawn; rows and features have the names that the rest of the page uses.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._types import Array
+from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest
+from ..inference.leverage import leverage_of
+from .inputs import Inputs
+from .scores import frames, standards
+
+MOST_FEATURES = 12  # reliable ones that are named, for each component
+MOST_ROWS = 10  # rows that are named where few carry a component
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What is known about the components; None where it was not asked for."""
+
+    test: UniquenessTest | None
+    stability: Bootstrap | None
+    influence: BackgroundInfluence | None
+
+
+def check_evidence(model: Any, test: Any, stability: Any, influence: Any) -> Evidence:
+    """Results of the right kind that speak of the model's backgrounds and features."""
+    for name, result, kind, function in (
+        ("test", test, UniquenessTest, "uniqueness_test"),
+        ("stability", stability, Bootstrap, "bootstrap"),
+        ("influence", influence, BackgroundInfluence, "background_influence"),
+    ):
+        if result is not None:
+            if not isinstance(result, kind):
+                raise TypeError(
+                    f"{name} must be a {kind.__name__}, as uca.inference.{function} returns it; "
+                    f"got {type(result).__name__}"
+                )
+            _check_same(model, name, result)
+    return Evidence(test, stability, influence)
+
+
+def _check_same(model: Any, name: str, result: Any) -> None:
+    own, fitted = list(model.background_names_), getattr(result, "model", None)
+    names = list(result.background_names if fitted is None else fitted.background_names_)
+    if set(names) != set(own):
+        raise ValueError(f"{name} is about the backgrounds {names}, but the model was fitted with {own}")
+    if fitted is not None and fitted.n_features_in_ != model.n_features_in_:
+        raise ValueError(
+            f"{name} is about {fitted.n_features_in_} features, but the model was fitted on {model.n_features_in_}"
+        )
+
+
+def context(model: Any, data: Inputs, found: Evidence) -> dict[str, Any]:
+    """What the section prints."""
+    return {
+        "chip": chip(found.test),
+        "test": None if found.test is None else _test(found.test),
+        "stability": None if found.stability is None else _stability(found.stability, data.features),
+        "influence": None if found.influence is None else _influence(found.influence),
+        "leverage": leverage_warnings(leverage(model, data), data.ids[0]),
+    }
+
+
+def drawing(test: UniquenessTest | None) -> dict[str, Any] | None:
+    """The held-out variances to draw, four digits each."""
+    if test is None:
+        return None
+    return {
+        "names": list(test.background_names),
+        "values": _short(test.variances),
+        "low": _short(test.low),
+        "high": _short(test.high),
+        "p": [_p(value) for value in test.pvalues],
+        "unique": test.n_unique_,
+    }
+
+
+def chip(test: UniquenessTest | None) -> tuple[str, str]:
+    """A few words for the top of the page, and their style."""
+    if test is None:
+        return "not tested", "plain"
+    n = test.n_unique_
+    if n == 0:
+        return "no unique component", "warn"
+    return f"{n} unique component{'' if n == 1 else 's'}", "good"
+
+
+def _test(test: UniquenessTest) -> dict[str, Any]:
+    return {
+        "sentence": test.sentence,
+        "good": test.n_unique_ > 0,
+        "level": f"{100 * (1 - test.alpha):g}\u202f%",
+        "names": ["target", *test.background_names],
+        "rows": [
+            {
+                "component": i + 1,
+                "variances": [_interval(*triple) for triple in zip(*(part[i] for part in _parts(test)), strict=True)],
+                "backgrounds": [_p(value) for value in test.background_pvalues[i]],
+                "average": _p(test.average_pvalues[i]),
+                "p": _p(test.pvalues[i]),
+                "unique": i < test.n_unique_,
+            }
+            for i in range(len(test.pvalues))
+        ],
+    }
+
+
+def _parts(test: UniquenessTest) -> tuple[Array, Array, Array]:
+    return test.variances, test.low, test.high
+
+
+def _stability(found: Bootstrap, features: list[str]) -> dict[str, Any]:
+    low, high = found.interval(found.cosines)
+    sizes = np.abs(found.model._fitted("components_"))
+    return {
+        "n": len(found.cosines),
+        "level": f"{100 * found.level:g}\u202f%",
+        "rows": [
+            {
+                "component": i + 1,
+                "cosine": f"{found.stability_[i]:.2f} [{low[i]:.2f}, {high[i]:.2f}]",
+                "space": f"{found.subspace_stability_[i]:.2f}",
+                "n_reliable": int(found.reliable[i].sum()),
+                "reliable": _some([features[j] for j in np.argsort(-sizes[i], kind="stable") if found.reliable[i, j]]),
+            }
+            for i in range(found.cosines.shape[1])
+        ],
+    }
+
+
+def _some(names: list[str]) -> str:
+    return ", ".join(names[:MOST_FEATURES]) + (" …" if len(names) > MOST_FEATURES else "")
+
+
+def _influence(found: BackgroundInfluence) -> dict[str, Any]:
+    return {
+        "sentence": found.sentence,
+        "value": f"{found.value:.4g}",
+        "rows": [
+            {
+                "name": row["left out"],
+                "lambda": "" if np.isnan(row["lambda"]) else f"{row['lambda']:.4g}",
+                "value": f"{row['value']:.4g}",
+                "gain": f"{100 * row['gain']:+.1f}\u202f%",
+                "cosine": f"{row['cosine']:.2f}",
+                "space": f"{row['subspace cosine']:.2f}",
+                "verdict": _verdict(found, row["left out"]),
+            }
+            for row in found.table
+        ],
+    }
+
+
+def _verdict(found: BackgroundInfluence, name: str) -> str:
+    if name in found.redundant:
+        return "redundant"
+    if name in found.decisive:
+        return "decisive"
+    return "counts" if name in found.background_names else ""
+
+
+def leverage(model: Any, data: Inputs) -> RowLeverage:
+    """Leverage of every target row on every component."""
+    components = model._fitted("components_")[np.newaxis].astype(float)
+    target = data.arrays[:1]
+    scores = frames(target, standards(model, target), components, np.ones(components.shape[:2]))[0]
+    return leverage_of(scores.T, center=bool(model.center))
+
+
+def leverage_warnings(found: RowLeverage, ids: list[str] | None) -> list[str]:
+    """One sentence for each component that few rows carry, with the rows by name."""
+    return [_warning(found, int(i), ids) for i in np.flatnonzero(found.few)]
+
+
+def _warning(found: RowLeverage, i: int, ids: list[str] | None) -> str:
+    rows = found.outlying(i)
+    share = f"{100 * found.leverage[rows, i].sum():.0f}\u202f%"
+    names = [str(row) if ids is None else ids[row] for row in rows[:MOST_ROWS]]
+    listed = ", ".join(names) + (" …" if len(rows) > MOST_ROWS else "")
+    who = f"row {listed} carries" if len(rows) == 1 else f"{len(rows)} of {len(found.leverage)} rows carry"
+    which = "." if len(rows) == 1 else f": {listed}."
+    return f"Component {i + 1} hangs on few rows: {who} {share} of its variance in the target{which}"
+
+
+def _interval(value: float, low: float, high: float) -> str:
+    return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+
+
+def _p(value: float) -> str:
+    return "< .001" if value < 0.001 else f"{value:.3f}"
+
+
+def _short(values: Array) -> list[list[float]]:
+    return [[float(f"{value:.4g}") for value in row] for row in values]
