@@ -288,13 +288,6 @@ def short(saved: dict) -> str:
     return "\n".join(["\n| workload | beside | ratio of times |", "|---|---|---|", *rows, ""])
 
 
-def between(text: str, mark: str, new: str) -> str:
-    """The page with what stands between two marks renewed."""
-    before, rest = text.split(f"<!-- {mark} -->\n")
-    after = rest.split(f"<!-- /{mark} -->")[1]
-    return f"{before}<!-- {mark} -->\n{new}\n<!-- /{mark} -->{after}"
-
-
 def draw(curves: dict[str, dict[str, object]], path: Path) -> None:
     import matplotlib
 

@@ -1,0 +1,126 @@
+"""The study's figures as tables and plots of docs/inference.md."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from benchmarks.pages import between
+
+OURS, PLAIN, OTHER = "#0072B2", "#D55E00", "#009E73"
+WAYS = ("ours", "one split", "twice the median", "F-test, one split", "contrastive dimension")
+CURVES = {"ours": (OURS, "-"), "F-test, one split": (PLAIN, "--"), "contrastive dimension": (OTHER, ":")}
+
+
+def write(saved: dict[str, Any], docs: Path) -> None:
+    page = docs / "inference.md"
+    text = page.read_text()
+    for mark, make in (("levels", levels), ("power", power), ("number", number), ("examples", examples)):
+        text = between(text, mark, make(saved))
+    page.write_text(text)
+    draw_levels(saved["levels"], docs / "images" / "inference-levels.png")
+    draw_power(saved["power"], docs / "images" / "inference-power.png")
+
+
+def percent(found: dict[str, Any], way: str) -> str:
+    return f"{100 * found[way]['rate']:.1f}" if way in found else ""
+
+
+def levels(saved: dict[str, Any]) -> str:
+    """Rejections in percent, a row a setting."""
+    lines = [f"| nothing is unique | {' | '.join(WAYS)} |", "|---" * (len(WAYS) + 1) + "|"]
+    lines += [
+        f"| {name} | {' | '.join(percent(found, way) for way in WAYS)} |" for name, found in saved["levels"].items()
+    ]
+    counts = {way: max(found[way]["n"] for found in saved["levels"].values() if way in found) for way in WAYS}
+    told = ", ".join(f"{way} {n}" for way, n in counts.items())
+    return "\n".join(["", *lines, "", f"(Repetitions: {told}.)", ""])
+
+
+def power(saved: dict[str, Any]) -> str:
+    """For each n, the strength at which the plain way is at 60 % or below and ours is furthest ahead."""
+    lines = ["| rows each | strength | ours | F-test, one split | contrastive dimension |", "|---|---|---|---|---|"]
+    for n, curve in saved["power"].items():
+        behind = [row for row in curve if row["F-test, one split"]["rate"] <= 0.6]
+        row = max(behind, key=lambda row: row["ours"]["rate"])
+        cells = (percent(row, way) for way in ("ours", "F-test, one split", "contrastive dimension"))
+        lines.append(f"| {n} | {row['strength']:g} | {' | '.join(cells)} |")
+    return "\n".join(["", *lines, ""])
+
+
+def number(saved: dict[str, Any]) -> str:
+    """Mean absolute errors, and the confusion table of the test."""
+    lines = ["| mean absolute error | 1 background | 2 backgrounds |", "|---|---|---|"]
+    lines += [
+        f"| {way} | {found['1 background']['error']:.2f} | {found['2 backgrounds']['error']:.2f} |"
+        for way, found in saved["number"].items()
+    ]
+    counts = saved["number"]["test"]["1 background"]["counts"]
+    most = max(i for row in counts.values() for i, n in enumerate(row) if n)
+    lines += ["", f"| planted ↓, found by the test → | {' | '.join(map(str, range(most + 1)))} |", "|---" * (most + 2) + "|"]
+    lines += [f"| {planted} | {' | '.join(str(n or '') for n in row[: most + 1])} |" for planted, row in counts.items()]
+    seconds = saved["timing"]
+    ratio = seconds["contrastive dimension"] / seconds["ours"]
+    lines += [
+        "",
+        f"Time of one test with 100 + 100 rows and 1 000 features, medians in one run: {seconds['ours']:.2g} s for 25 halvings, "
+        f"{seconds['contrastive dimension']:.3g} s for the contrastive dimension with 1 000 resamples ({ratio:.0f} ×).",
+    ]
+    return "\n".join(["", *lines, ""])
+
+
+def examples(saved: dict[str, Any]) -> str:
+    """Mice and demo data: the sentences, and the tables of the mice."""
+    lines = [""]
+    for name, found in {**saved["demo"], **saved.get("mice", {})}.items():
+        lines += [f"**{name[0].upper()}{name[1:]}.** {found['sentence']}", ""]
+        if "groups = mouse" in name:
+            table = found["text"].split("\n\n")[1]
+            lines += ["```text", *(line.rstrip() for line in table.splitlines()), "```", ""]
+    return "\n".join(lines)
+
+
+def draw_levels(saved: dict[str, Any], path: Path) -> None:
+    plt = pyplot()
+    names = list(saved)
+    figure, ax = plt.subplots(figsize=(8.6, 0.34 * len(names) + 1.2), layout="constrained")
+    shown = {"ours": (OURS, "o"), "F-test, one split": (PLAIN, "x"), "contrastive dimension": (OTHER, "+")}
+    for way, (colour, marker) in shown.items():
+        points = [(100 * saved[name][way]["rate"], i) for i, name in enumerate(names) if way in saved[name]]
+        ax.plot(*zip(*points, strict=True), marker, color=colour, label=way, clip_on=False)
+    ax.axvline(5, color="#333333", lw=0.9)
+    ax.set_yticks(range(len(names)), names)
+    ax.invert_yaxis()
+    ax.set(xlabel="rejections where nothing is unique, % (nominal 5)", xlim=(-1, 101))
+    ax.grid(axis="x", alpha=0.25)
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="upper left", bbox_to_anchor=(1.0, 1.0), frameon=False)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def draw_power(saved: dict[str, Any], path: Path) -> None:
+    plt = pyplot()
+    figure, axes = plt.subplots(1, len(saved), figsize=(2.6 * len(saved), 2.9), layout="constrained", sharey=True)
+    for ax, (n, curve) in zip(axes, saved.items(), strict=True):
+        for way, (colour, line) in CURVES.items():
+            ax.plot(
+                [row["strength"] for row in curve], [100 * row[way]["rate"] for row in curve], line, color=colour, label=way
+            )
+        ax.set(title=f"{n} rows each", xlabel="strength")
+        ax.axhline(5, color="#333333", lw=0.7)
+        ax.spines[["top", "right"]].set_visible(False)
+        ax.grid(alpha=0.25)
+    axes[0].set_ylabel("rejections, %")
+    figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=3, frameon=False)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
+
+
+def pyplot() -> Any:
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt

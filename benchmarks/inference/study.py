@@ -1,0 +1,232 @@
+"""Is the test of uniqueness right? Levels, power, number of components, time, and what it says of real data.
+
+Run with ``make study`` (an hour on two cores; ``--quick`` takes minutes, ``--only PART`` one part). Without options it prints;
+with ``--save`` the figures go to docs/inference.json, the tables into docs/inference.md and the plots to docs/images.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from joblib import Parallel, delayed
+from scipy import stats
+
+from uca import UCA, pool
+from uca.datasets import DataNotFoundError, digits_on_grass, digits_on_grass_and_brick, load_mice
+from uca.inference import estimate_n_components, uniqueness_test
+from uca.inference.parallel import streams
+from uca.inference.sample import check_sample
+from uca.inference.uniqueness import FIT_TOLERANCE, conclude, measure_halves
+from uca.reproduce.mice import BACKGROUNDS
+
+from .laws import NULLS, WARNINGS, Draw, planted
+from .pages import write
+from .rivals import contrastive_dimension, f_test, twice_median
+
+ROOT = Path(__file__).resolve().parents[2]
+SAVED = ROOT / "docs" / "inference.json"
+LEVEL = 0.05
+N_SPLITS = 25
+POWER_N = (50, 100, 200, 500, 1000)
+POWER_STRENGTHS = (0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)
+
+
+def all_ways(draw: Draw, seed: int, *, rivals: bool) -> dict[str, float]:
+    """p-values for "nothing is unique": ours, and the others on the same data."""
+    sample = check_sample(draw.target, draw.backgrounds, draw.groups)
+    model = UCA(n_components=1, tol=FIT_TOLERANCE)
+    measured = [measure_halves(stream, sample, model) for stream in streams(seed, N_SPLITS)]
+    z, logs, errors = (np.concatenate([part[i] for part in measured]) for i in range(3))
+    found = {
+        "ours": float(conclude(sample, z, logs, errors, alpha=LEVEL, n_splits=N_SPLITS).pvalues[0]),
+        "one split": float(stats.norm.sf(z[0, :, 0]).max()),
+        "twice the median": twice_median(z[:, :, 0]),
+        "spread": float(z[:, 0, 0].mean()),
+    }
+    rng = np.random.default_rng(seed)
+    if len(draw.backgrounds) == 1:
+        found["F-test, one split"] = f_test(draw.target, draw.backgrounds[0], rng)
+    if rivals:
+        found["contrastive dimension"] = contrastive_dimension(draw.target, pool(*draw.backgrounds), rng).pvalue
+    return found
+
+
+def repetition(law: Callable[[np.random.Generator], Draw], seed: int, rivals: bool) -> dict[str, float]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        return all_ways(law(np.random.default_rng([seed, 1])), seed, rivals=rivals)
+
+
+def rates(law: Callable[[np.random.Generator], Draw], n: int, n_rivals: int) -> dict[str, Any]:
+    """Share of repetitions in which each way rejects, and the variance of the mean z."""
+    found = Parallel(n_jobs=-1)(delayed(repetition)(law, i, i < n_rivals) for i in range(n))
+    ways = dict.fromkeys(way for row in found for way in row if way != "spread")
+    out: dict[str, Any] = {}
+    for way in ways:
+        p = np.array([row[way] for row in found if way in row])
+        out[way] = {"rate": float(np.mean(p <= LEVEL)), "n": len(p)}
+    out["variance of mean z"] = float(np.var([row["spread"] for row in found]))
+    return out
+
+
+def levels(scale: float) -> dict[str, Any]:
+    out = {}
+    for name, law in {**NULLS, **WARNINGS}.items():
+        out[name] = rates(law, max(20, round(1000 * scale)), max(10, round(300 * scale)))
+        show(name, out[name])
+    return out
+
+
+def power(scale: float) -> dict[str, Any]:
+    """Rejections against strength, for growing n; beyond the first strength with 100 % nothing is drawn."""
+    out: dict[str, Any] = {}
+    for n in POWER_N:
+        curve = []
+        for strength in POWER_STRENGTHS:
+
+            def law(rng: np.random.Generator, n: int = n, strength: float = strength) -> Draw:
+                return planted(rng, n=n, p=20, strength=strength)
+
+            found = rates(law, max(10, round(300 * scale)), max(5, round(100 * scale)))
+            show(f"n = {n}, strength {strength}", found)
+            curve.append({"strength": strength, **found})
+            if min(found[way]["rate"] for way in ("ours", "F-test, one split")) > 0.995:
+                break
+        out[str(n)] = curve
+    return out
+
+
+def show(name: str, found: dict[str, Any]) -> None:
+    told = "  ".join(f"{way} {value['rate']:.3f}" for way, value in found.items() if isinstance(value, dict))
+    print(f"{name:<46} {told}  var(mean z) {found['variance of mean z']:.2f}", flush=True)
+
+
+def count_once(seed: int, directions: int, m: int) -> tuple[int, int, int]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        draw = planted(np.random.default_rng([seed, 2]), n=300, p=30, strength=3.5, directions=directions, m=m)
+        found = estimate_n_components(draw.target, draw.backgrounds, max_components=8, random_state=seed)
+        other = contrastive_dimension(
+            draw.target, pool(*draw.backgrounds), np.random.default_rng(seed), resamples=1
+        ).dimension
+    return found.n_components_, found.n_screened_, other
+
+
+def number(scale: float) -> dict[str, Any]:
+    """Estimates for 0 to 5 planted directions, with one background and with two."""
+    out: dict[str, Any] = {}
+    for m in (1, 2):
+        n = max(5, round(200 * scale))
+        found = {
+            directions: Parallel(n_jobs=-1)(delayed(count_once)(i, directions, m) for i in range(n))
+            for directions in range(6)
+        }
+        for way, i in (("test", 0), ("screening", 1), ("contrastive dimension", 2)):
+            counts = {d: np.bincount([row[i] for row in rows], minlength=12).tolist() for d, rows in found.items()}
+            error = np.mean([abs(row[i] - d) for d, rows in found.items() for row in rows])
+            out.setdefault(way, {})[f"{m} background{'s' * (m > 1)}"] = {"error": float(error), "counts": counts}
+            print(f"number of components, {m} background(s), {way}: mean absolute error {error:.2f}", flush=True)
+    return out
+
+
+def timing(scale: float) -> dict[str, Any]:
+    """Seconds of one test with p = 1 000, ours and the contrastive dimension's with 1 000 resamples; medians in one run."""
+    draw = planted(np.random.default_rng(0), n=100, p=1000, strength=8.0)
+    jobs = {
+        "ours": lambda: uniqueness_test(draw.target, draw.backgrounds, n_components=1, n_splits=N_SPLITS),
+        "contrastive dimension": lambda: contrastive_dimension(
+            draw.target, draw.backgrounds[0], np.random.default_rng(0), resamples=1000
+        ),
+    }
+    seconds: dict[str, list[float]] = {name: [] for name in jobs}
+    for _ in range(3 if scale >= 1 else 1):
+        for name, job in jobs.items():
+            start = time.perf_counter()
+            job()
+            seconds[name].append(time.perf_counter() - start)
+    found = {name: statistics.median(values) for name, values in seconds.items()}
+    print(f"p = 1 000, 100 + 100 rows: {found}, ratio {found['contrastive dimension'] / found['ours']:.1f}", flush=True)
+    return found
+
+
+def mice(scale: float) -> dict[str, Any] | None:
+    """Both analyses of the paper, with and without subjects."""
+    try:
+        data = load_mice()
+    except (DataNotFoundError, OSError) as error:
+        print(f"mouse proteins: {error}")
+        return None
+    out = {}
+    analyses = {"one background": (("c-SC-s", "t-SC-s"), ("c-CS-s",)), "three backgrounds": (("c-CS-s", "t-CS-s"), BACKGROUNDS)}
+    for name, (target, backgrounds) in analyses.items():
+        groups = [data.labels(*classes)[1] for classes in (target, *((b,) for b in backgrounds))]
+        tables = {b: data.rows(b) for b in backgrounds}
+        for told, given in (("groups = mouse", groups), ("no groups (wrong here)", None)):
+            test = uniqueness_test(data.rows(*target), tables, groups=given, n_components=3)
+            print(f"mice, {name}, {told}\n{test}\n", flush=True)
+            out[f"{name}, {told}"] = {"text": str(test), "sentence": test.sentence, "n_unique": test.n_unique_}
+    return out
+
+
+def demo(scale: float) -> dict[str, Any]:
+    """Digits under textures, and textures alone, as targets."""
+    out = {}
+    digits, both = digits_on_grass(), digits_on_grass_and_brick()
+    plain = digits_on_grass(random_state=1, n_background=2 * len(digits.target)).backgrounds["grass"]
+    cases: dict[str, tuple[Any, Any]] = {
+        "digits over grass against grass": (digits.target, digits.backgrounds),
+        "grass alone against grass": (plain[: len(digits.target)], digits.backgrounds),
+        "digits over grass and brick against 150 grass, 1850 brick": (both.target, both.backgrounds),
+        "digits over grass and brick against 2000 grass, 1850 brick": (
+            both.target,
+            digits_on_grass_and_brick(n_grass=2000).backgrounds,
+        ),
+    }
+    for name, (target, backgrounds) in cases.items():
+        test = uniqueness_test(target, backgrounds, n_components=3)
+        print(f"{name}\n{test}\n", flush=True)
+        out[name] = {"text": str(test), "sentence": test.sentence, "n_unique": test.n_unique_}
+    return out
+
+
+PARTS: dict[str, Callable[[float], Any]] = {
+    "levels": levels,
+    "power": power,
+    "number": number,
+    "timing": timing,
+    "mice": mice,
+    "demo": demo,
+}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions; not with --save")
+    parser.add_argument("--only", action="append", choices=PARTS, help="run this part; may be repeated")
+    parser.add_argument("--save", action="store_true", help="renew docs/inference.json, docs/inference.md and the plots")
+    options = parser.parse_args(arguments)
+    if options.quick and options.save:
+        parser.error("--quick figures are too rough to be saved")
+    saved = json.loads(SAVED.read_text()) if SAVED.exists() else {}
+    for name in options.only or PARTS:
+        started = time.perf_counter()
+        found = PARTS[name](0.1 if options.quick else 1.0)
+        print(f"({name}: {time.perf_counter() - started:.0f} s)\n", flush=True)
+        if found is not None:
+            saved[name] = found
+        if options.save:
+            SAVED.write_text(json.dumps(saved, indent=1) + "\n")
+    if options.save:
+        write(saved, ROOT / "docs")
+
+
+if __name__ == "__main__":
+    main()
