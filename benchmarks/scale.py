@@ -24,6 +24,7 @@ from pathlib import Path
 import numpy as np
 import sklearn
 from measure import Figures, compare, in_fresh_process, run
+from pages import between
 from scipy import sparse
 from sklearn.decomposition import PCA
 

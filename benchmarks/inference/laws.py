@@ -17,7 +17,7 @@ FACTORS = 3  # shared ones
 
 @dataclass(frozen=True)
 class Draw:
-    """A target, its backgrounds, the subject of each row (None: rows are independent), and the number of unique directions."""
+    """A target, its backgrounds, the subject of each row (None: rows are independent), and how many directions are unique."""
 
     target: np.ndarray
     backgrounds: list[np.ndarray]
@@ -41,9 +41,7 @@ def factor_rows(rng: Rng, n: int, loadings: np.ndarray, law: Callable[..., np.nd
 def same_law(rng: Rng, *, n: int, n_background: int, p: int, m: int = 1, factors: int = FACTORS, law=normal) -> Draw:
     """Target and backgrounds from one law with strong shared factors (or none)."""
     loadings = normal(rng, factors, p)
-    return Draw(
-        factor_rows(rng, n, loadings, law), [factor_rows(rng, n_background, loadings, law) for _ in range(m)]
-    )
+    return Draw(factor_rows(rng, n, loadings, law), [factor_rows(rng, n_background, loadings, law) for _ in range(m)])
 
 
 def weakened(rng: Rng, *, n: int, p: int, strength: float, m: int = 1) -> Draw:

@@ -1,10 +1,10 @@
 """Other ways to test: simple ones, and the contrastive dimension estimator and test of Hawke, Ma & Li (NeurIPS 2024).
 
-The last is written from the paper's definition: the dimension unique to the foreground is the number of principal angles
-between the two PCA subspaces that exceed a threshold, plus what the foreground's dimension has more than the background's; the test
-compares the angles with those between resamples of the background, among which nothing is unique. Dimensions of both
-datasets are estimated by parallel analysis (the paper takes them from an estimator of intrinsic dimension). The method knows one
-background; several are pooled.
+The last is written from the paper's definition: the dimension unique to the foreground is the number of principal
+angles between the two PCA subspaces that exceed a threshold, plus what the foreground's dimension has more than the
+background's; the test compares the angles with those between resamples of the background, among which nothing is
+unique. Dimensions of both datasets are estimated by parallel analysis (the paper takes them from an estimator of
+intrinsic dimension). The method knows one background; several are pooled.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Is the test of uniqueness right? Levels, power, number of components, time, and what it says of real data.
 
-Run with ``make study`` (an hour on two cores; ``--quick`` takes minutes, ``--only PART`` one part). Without options it prints;
-with ``--save`` the figures go to docs/inference.json, the tables into docs/inference.md and the plots to docs/images.
+Run with ``make study`` (an hour on two cores; ``--quick`` takes minutes, ``--only PART`` one part). Without options it
+prints; with ``--save`` the figures go to docs/inference.json, the tables into docs/inference.md and the plots to
+docs/images.
 """
 
 from __future__ import annotations
@@ -24,7 +25,7 @@ from uca.datasets import DataNotFoundError, digits_on_grass, digits_on_grass_and
 from uca.inference import estimate_n_components, uniqueness_test
 from uca.inference.parallel import streams
 from uca.inference.sample import check_sample
-from uca.inference.uniqueness import FIT_TOLERANCE, conclude, measure_halves
+from uca.inference.uniqueness import FIT_TOLERANCE, N_SPLITS, conclude, measure_halves
 from uca.reproduce.mice import BACKGROUNDS
 
 from .laws import NULLS, WARNINGS, Draw, planted
@@ -34,7 +35,6 @@ from .rivals import contrastive_dimension, f_test, twice_median
 ROOT = Path(__file__).resolve().parents[2]
 SAVED = ROOT / "docs" / "inference.json"
 LEVEL = 0.05
-N_SPLITS = 25
 POWER_N = (50, 100, 200, 500, 1000)
 POWER_STRENGTHS = (0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)
 
@@ -55,7 +55,9 @@ def all_ways(draw: Draw, seed: int, *, rivals: bool) -> dict[str, float]:
     if len(draw.backgrounds) == 1:
         found["F-test, one split"] = f_test(draw.target, draw.backgrounds[0], rng)
     if rivals:
-        found["contrastive dimension"] = contrastive_dimension(draw.target, pool(*draw.backgrounds), rng).pvalue
+        found["contrastive dimension"] = contrastive_dimension(
+            draw.target, pool(*draw.backgrounds), rng, resamples=100
+        ).pvalue
     return found
 
 
@@ -80,7 +82,7 @@ def rates(law: Callable[[np.random.Generator], Draw], n: int, n_rivals: int) -> 
 def levels(scale: float) -> dict[str, Any]:
     out = {}
     for name, law in {**NULLS, **WARNINGS}.items():
-        out[name] = rates(law, max(20, round(1000 * scale)), max(10, round(300 * scale)))
+        out[name] = rates(law, max(20, round(1000 * scale)), max(10, round(100 * scale)))
         show(name, out[name])
     return out
 
@@ -95,7 +97,7 @@ def power(scale: float) -> dict[str, Any]:
             def law(rng: np.random.Generator, n: int = n, strength: float = strength) -> Draw:
                 return planted(rng, n=n, p=20, strength=strength)
 
-            found = rates(law, max(10, round(300 * scale)), max(5, round(100 * scale)))
+            found = rates(law, max(10, round(200 * scale)), max(5, round(60 * scale)))
             show(f"n = {n}, strength {strength}", found)
             curve.append({"strength": strength, **found})
             if min(found[way]["rate"] for way in ("ours", "F-test, one split")) > 0.995:
@@ -124,7 +126,7 @@ def number(scale: float) -> dict[str, Any]:
     """Estimates for 0 to 5 planted directions, with one background and with two."""
     out: dict[str, Any] = {}
     for m in (1, 2):
-        n = max(5, round(200 * scale))
+        n = max(5, round(100 * scale))
         found = {
             directions: Parallel(n_jobs=-1)(delayed(count_once)(i, directions, m) for i in range(n))
             for directions in range(6)
@@ -141,7 +143,7 @@ def timing(scale: float) -> dict[str, Any]:
     """Seconds of one test with p = 1 000, ours and the contrastive dimension's with 1 000 resamples; medians in one run."""
     draw = planted(np.random.default_rng(0), n=100, p=1000, strength=8.0)
     jobs = {
-        "ours": lambda: uniqueness_test(draw.target, draw.backgrounds, n_components=1, n_splits=N_SPLITS),
+        "ours": lambda: uniqueness_test(draw.target, draw.backgrounds, n_components=1),
         "contrastive dimension": lambda: contrastive_dimension(
             draw.target, draw.backgrounds[0], np.random.default_rng(0), resamples=1000
         ),
@@ -165,7 +167,10 @@ def mice(scale: float) -> dict[str, Any] | None:
         print(f"mouse proteins: {error}")
         return None
     out = {}
-    analyses = {"one background": (("c-SC-s", "t-SC-s"), ("c-CS-s",)), "three backgrounds": (("c-CS-s", "t-CS-s"), BACKGROUNDS)}
+    analyses = {
+        "one background": (("c-SC-s", "t-SC-s"), ("c-CS-s",)),
+        "three backgrounds": (("c-CS-s", "t-CS-s"), BACKGROUNDS),
+    }
     for name, (target, backgrounds) in analyses.items():
         groups = [data.labels(*classes)[1] for classes in (target, *((b,) for b in backgrounds))]
         tables = {b: data.rows(b) for b in backgrounds}
@@ -211,7 +216,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions; not with --save")
     parser.add_argument("--only", action="append", choices=PARTS, help="run this part; may be repeated")
-    parser.add_argument("--save", action="store_true", help="renew docs/inference.json, docs/inference.md and the plots")
+    parser.add_argument(
+        "--save", action="store_true", help="renew docs/inference.json, docs/inference.md and the plots"
+    )
     options = parser.parse_args(arguments)
     if options.quick and options.save:
         parser.error("--quick figures are too rough to be saved")

@@ -15,12 +15,13 @@ from .._types import Array
 from ..estimators.uca import UCA
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest, uniqueness_test
 from ..inference.sample import MIN_SUBJECTS
+from ..inference.uniqueness import N_SPLITS
 from .inputs import Study
 from .program import output
 from .progress import Steps
 from .results import cell, csv_text, line, right, row_ids
 
-SPLITS, ALPHA, SEED = 25, 0.05, 0
+SPLITS, ALPHA, SEED = N_SPLITS, 0.05, 0
 LISTED = 5  # rows that a sentence names
 
 

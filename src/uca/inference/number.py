@@ -27,7 +27,7 @@ from ..operators.recycled import recycled
 from .parallel import run, streams
 from .parameters import check_alpha, check_model
 from .sample import Sample, check_sample
-from .uniqueness import UniquenessTest, uniqueness_test
+from .uniqueness import N_SPLITS, UniquenessTest, uniqueness_test
 
 MOST = 10  # components looked at by default
 SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses
@@ -109,7 +109,7 @@ def estimate_n_components(
     backgrounds: Any,
     *,
     max_components: int | None = None,
-    n_splits: int = 25,
+    n_splits: int = N_SPLITS,
     n_permutations: int = 40,
     groups: Any = None,
     alpha: float = 0.05,

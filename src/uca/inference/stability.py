@@ -139,8 +139,8 @@ class Bootstrap:
                 *text_table(["background", "lambda"], [[n, f"{v:.3g} [{a:.3g}, {b:.3g}]"] for n, v, a, b in told]),
             ]
         note = (
-            f"{len(self.cosines)} resamples, {100 * self.level:g} % intervals. Stability: median cosine with the component of "
-            "all rows. Variances are of the rows that chose the components; uniqueness_test has held-out ones."
+            f"{len(self.cosines)} resamples, {100 * self.level:g} % intervals. Stability: median cosine with the component "
+            "of all rows. Variances are of the rows that chose the components; uniqueness_test has held-out ones."
         )
         if self.n_unconverged:
             note += f" {self.n_unconverged} fits did not reach the tolerance."
