@@ -17,7 +17,7 @@ FACTORS = 3  # shared ones
 
 @dataclass(frozen=True)
 class Draw:
-    """A target, its backgrounds, the subject of each row (None: rows are independent), and how many directions are unique."""
+    """A target, its backgrounds, the subject of each row (None: rows are independent), the number of unique directions."""
 
     target: np.ndarray
     backgrounds: list[np.ndarray]

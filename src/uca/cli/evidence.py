@@ -157,6 +157,7 @@ def describe_influence(influence: BackgroundInfluence) -> dict[str, Any]:
             "subspace_cosine": influence.pooled_subspace_cosine,
         },
         "redundant": influence.redundant,
+        "replaceable": influence.replaceable,
         "decisive": influence.decisive,
         "sentence": influence.sentence,
     }

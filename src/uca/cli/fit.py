@@ -6,7 +6,6 @@ import json
 import time
 from importlib import import_module
 from importlib.metadata import version
-from inspect import signature
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -120,8 +119,6 @@ def write_report(model: Any, path: Path, study: Study, **extras: Any) -> list[st
         module = import_module("uca.report")
     except ImportError as error:
         return [f"report.html was not written: {error}"]
-    if "test" not in signature(module.report).parameters:  # seam: drop these two lines once every report takes a test
-        extras.pop("test", None)
     module.report(
         model,
         path,

@@ -180,14 +180,11 @@ def _write(folder: Path, test: UniquenessTest, content: dict[str, Any], notes: l
 
 def _draw(path: Path, test: UniquenessTest) -> list[str]:
     """The figure; a note instead where what draws it is not installed."""
-    draw = getattr(plotting, "uniqueness", None)  # seam: plotting.uniqueness, once it is there
-    if draw is None:
-        return ["test.png was not written: this version has no figure of a test"]
     try:
         figure = import_module("matplotlib.figure").Figure(figsize=(7.0, 4.2), layout="constrained")
     except ImportError:
         return ["test.png was not written: plots need matplotlib: pip install 'unique-component-analysis[plot]'"]
-    draw(test, ax=figure.subplots())
+    plotting.uniqueness(test, ax=figure.subplots())
     figure.savefig(path, dpi=150)
     return []
 

@@ -11,6 +11,10 @@ import numpy as np
 from .._types import Array
 
 WIDTH = 100
+POINTER = (
+    "The certificate says that the problem is solved, not that the components are real: "
+    "uca.inference.uniqueness_test(X, backgrounds) tests them on rows that did not choose them."
+)
 
 
 class Summary(str):
@@ -46,6 +50,8 @@ def summarise(model: Any) -> Summary:
     if m and np.any(_exceeds(model)):
         lines.append(f"* more than the bound. {_reason(model)}")
     lines += ["", *wrap(model.certificate_.message, WIDTH)]
+    if m:
+        lines += wrap(POINTER, WIDTH)
     return Summary("\n".join(lines))
 
 

@@ -48,8 +48,9 @@ class BackgroundInfluence:
         Smallest cosine of the principal angles between the spaces of all components.
     pooled_value, pooled_cosine, pooled_subspace_cosine : float
         The same for one background of all rows stacked; NaN where there is one background.
-    redundant, decisive : list of str
-        Backgrounds with multiplier 0; backgrounds without which the components turn by more than 26 degrees.
+    redundant, replaceable, decisive : list of str
+        Backgrounds with multiplier 0; those without which the others attain the same; those without which the components
+        turn by more than 26 degrees.
     """
 
     model: UCA
@@ -68,19 +69,34 @@ class BackgroundInfluence:
         """Attainable target variance with all backgrounds."""
         return float(self.model.certificate_.upper)
 
+    def verdict(self, name: str) -> str:
+        """``"redundant"``, ``"replaceable"``, ``"decisive"`` or ``"counts"``; empty for what is no background."""
+        if name not in self.background_names:
+            return ""
+        j = self.background_names.index(name)
+        if self.lambdas[j] <= NONE:
+            return "redundant"
+        if abs(self.values[j] / self.value - 1.0) <= NONE:
+            return "replaceable"
+        return "decisive" if self.subspace_cosines[j] < TURNED else "counts"
+
+    def _with(self, verdict: str) -> list[str]:
+        return [name for name in self.background_names if self.verdict(name) == verdict]
+
     @property
     def redundant(self) -> list[str]:
         """Backgrounds that change nothing: multiplier 0."""
-        return [n for n, w in zip(self.background_names, self.lambdas, strict=True) if w <= NONE]
+        return self._with("redundant")
+
+    @property
+    def replaceable(self) -> list[str]:
+        """Backgrounds with a multiplier, without which the value is the same: another one says what they say."""
+        return self._with("replaceable")
 
     @property
     def decisive(self) -> list[str]:
         """Backgrounds without which the components turn by more than 26 degrees."""
-        return [
-            name
-            for name, cosine in zip(self.background_names, self.subspace_cosines, strict=True)
-            if cosine < TURNED and name not in self.redundant
-        ]
+        return self._with("decisive")
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -112,23 +128,23 @@ class BackgroundInfluence:
     @property
     def sentence(self) -> str:
         """The result in words."""
+        told = {
+            "redundant": "multiplier 0, changes nothing",
+            "replaceable": "can be left out singly, the others say the same",
+            "decisive": "decisive, without it the components turn",
+            "counts": "counts, but without it the components stay within 26 degrees",
+        }
         parts = []
-        if self.redundant:
-            parts.append(
-                f"{_listed(self.redundant)}: multiplier 0, can be left out without changing the first component"
-            )
-        if self.decisive:
-            parts.append(f"{_listed(self.decisive)}: decisive, the components turn without it")
-        rest = [n for n in self.background_names if n not in self.redundant and n not in self.decisive]
-        if rest:
-            parts.append(f"{_listed(rest)}: counts, but the components stay within 26 degrees without it")
+        for verdict, words in told.items():
+            if names := self._with(verdict):
+                parts.append(f"{words}: {', '.join(map(repr, names))}")
         if len(self.background_names) > 1:
             same = self.pooled_subspace_cosine >= TURNED
             parts.append(
                 f"pooling all of them gives {'nearly the same' if same else 'other'} components "
                 f"(cosine {self.pooled_subspace_cosine:.2f})"
             )
-        return "; ".join(parts) + "."
+        return ". ".join(part[0].upper() + part[1:] for part in parts) + "."
 
     def summary(self) -> Summary:
         """The table and the sentence as text."""
@@ -226,7 +242,3 @@ def _fit_variant(left_out: int | None, sample: Sample, model: UCA, bounds: Array
     bound = "mean" if bounds is None or not kept else bounds[kept].tolist()
     backgrounds = {sample.names[j]: sample.arrays[1 + j] for j in kept}
     return check_model(model, bound=bound).fit(sample.arrays[0], backgrounds=backgrounds or None)
-
-
-def _listed(names: list[str]) -> str:
-    return ", ".join(map(repr, names))

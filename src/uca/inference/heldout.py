@@ -29,6 +29,7 @@ from .._types import Array
 from ..operators.moments import deviations, divisor, inverse
 
 FAR = 2.0  # times the median distance from the mean
+ROUNDS = 5  # of finding far rows, each with the mean and the deviations that the last one left
 LEAST = 1e-12  # a variance below this share of the average direction's is none
 ROUNDING = 1e-9  # standard errors below this are rounding
 FURTHEST = 8.0  # standard deviations; beyond it normal probabilities mean nothing
@@ -47,15 +48,27 @@ class _Rows:
         self._squares = rows.multiply(rows).tocsr() if self._sparse else self._rows**2
         self.factor, self._pull = np.ones(p), np.ones((n, 1))
         dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(float)
-        first = deviations(self._sums_of_squares(), self.mean, n, dtype)
-        self._pull = self._pulled(first)
-        self.deviation = np.where(first > 0, np.sqrt(self._sums_of_squares() / divisor(n)), 0.0)
+        self.deviation = deviations(self._sums_of_squares(), self.mean, n, dtype)
+        self._pull_far_rows()
 
-    def _pulled(self, deviation: Array) -> Array:
-        """Factor on each row: 1, or what brings it to ``FAR`` times the median distance from the mean."""
-        distance = np.sqrt(np.maximum(self.squares(inverse(deviation)[:, np.newaxis] ** 2), 0.0))
-        limit = FAR * np.median(distance)
-        return np.divide(limit, distance, out=np.ones_like(distance), where=(distance > limit) & (limit > 0))
+    def _pull_far_rows(self) -> None:
+        """Set the factor on each row, and the mean and the deviations that then hold; a far row moves them at first."""
+        for _ in range(ROUNDS):
+            self._pull = np.ones((self.n, 1))
+            distance = np.sqrt(np.maximum(self.squares(inverse(self.deviation)[:, np.newaxis] ** 2), 0.0))
+            limit = FAR * np.median(distance)
+            far = (distance > limit) & (limit > 0)
+            if not far.any():
+                return
+            self._pull = np.divide(limit, distance, out=np.ones_like(distance), where=far)
+            if self._center:
+                shift = self.back(np.ones((self.n, 1)))[:, 0] / self.n
+                self.mean = self.mean + shift
+                if not self._sparse:
+                    self._rows = self._rows - shift
+                    self._squares = self._rows**2
+            deviation = np.sqrt(self._sums_of_squares() / divisor(self.n))
+            self.deviation = np.where(self.deviation > 0, deviation, 0.0)
 
     def _sums_of_squares(self) -> Array:
         """Of every feature, about its mean."""
@@ -63,7 +76,7 @@ class _Rows:
         sums = weights @ self._squares
         if self._sparse:
             sums = sums - 2.0 * self.mean * (weights @ self._rows) + weights.sum() * self.mean**2
-        if self._center:  # far rows that were pulled in have moved the mean
+        if self._center:  # the mean is not quite that of the rows after far ones were pulled in
             sums = sums - self.back(np.ones((self.n, 1)))[:, 0] ** 2 / self.n
         return np.maximum(sums, 0.0)
 
@@ -124,14 +137,15 @@ def held_out(
         for part in sets:
             part.factor = inverse(sets[0].deviation if scale == "target" else part.deviation)
     average = float(np.mean((sets[0].deviation * sets[0].factor) ** 2))
-    logs, own, through_target = [], [], []
+    logs, own = [], []
+    through_target: list[Array] = []
     for j, part in enumerate(sets):
         z = part.scores(directions)
         variance = (z**2).sum(axis=0) / divisor(part.n)
         there = variance > LEAST * average
         variance = np.where(there, variance, LEAST * average)
         influence = z**2 / variance
-        shift: Array | float = 0.0
+        shift = np.zeros((sets[0].n, directions.shape[1]))
         if scale:
             # A deviation that is too large makes the variance along v too small, in proportion to v_f (S v)_f.
             weights = directions * (part.back(z) / divisor(part.n)) / variance

@@ -1,11 +1,12 @@
 """How many components are unique: by the test, and by a fast screening.
 
-The test (:func:`~uca.inference.uniqueness_test`) decides. The screening is parallel analysis: the eigenvalues of ``A -
-sum_j lambda_j B_j`` at the fitted multipliers, beside those with a target whose columns were permuted one by one,
+The test (:func:`~uca.inference.uniqueness_test`) decides. The screening is parallel analysis: the eigenvalues of
+``A - sum_j lambda_j B_j`` at the fitted multipliers, beside those with a target whose columns were permuted one by one,
 which keeps every feature's distribution and destroys what features have in common. It takes one eigenproblem a
-permutation. It compares with a target *without* structure, not with one that shares the background's: strong shared
-factors that fluctuate between samples make it count too many, repeated rows as well. Both numbers are reported; where
-they differ, believe the test.
+permutation. It compares with a target *without* structure, not with one that shares the background's, and errs both ways:
+shared factors that fluctuate between samples, and repeated rows, make it count too many; strongly structured backgrounds
+make it count too few, because a permuted target varies where they leave room and the real one does not. Both numbers are
+reported; where they differ, believe the test.
 """
 
 from __future__ import annotations

@@ -118,6 +118,8 @@ def _group_lists(groups: Any, names: Sequence[str], n_rows: Sequence[int]) -> li
     if groups is None:
         return [None] * len(n_rows)
     if isinstance(groups, Mapping):
+        if "target" in names:
+            raise ValueError("a background is called 'target': give groups as a list, target first, not as a dict")
         unknown = sorted(set(map(str, groups)) - {"target", *names})
         if unknown:
             raise ValueError(f"groups names {unknown}, but the datasets are 'target' and {list(names)}")

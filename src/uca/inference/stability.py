@@ -99,7 +99,7 @@ class Bootstrap:
     def table(self) -> list[dict[str, Any]]:
         """One row a component, as plain numbers."""
         low, high = self.interval(self.variances)
-        names = ("target", *self.model.background_names_)
+        names = ["target variance", *(f"variance in {name}" for name in self.model.background_names_)]
         fitted = np.column_stack(
             [self.model._fitted("explained_variance_"), self.model._fitted("background_variance_")]
         ).astype(float)
@@ -108,10 +108,7 @@ class Bootstrap:
                 "component": i + 1,
                 "stability": float(self.stability_[i]),
                 "subspace stability": float(self.subspace_stability_[i]),
-                **{
-                    f"variance in {name}": (float(fitted[i, j]), float(low[i, j]), float(high[i, j]))
-                    for j, name in enumerate(names)
-                },
+                **{name: (float(fitted[i, j]), float(low[i, j]), float(high[i, j])) for j, name in enumerate(names)},
                 "reliable features": int(self.reliable[i].sum()),
             }
             for i in range(len(self.stability_))
@@ -125,7 +122,8 @@ class Bootstrap:
                 f"{row['component']}",
                 f"{row['stability']:.2f}",
                 f"{row['subspace stability']:.2f}",
-                *("{:.3g} [{:.3g}, {:.3g}]".format(*row[f"variance in {name}"]) for name in names),
+                "{:.3g} [{:.3g}, {:.3g}]".format(*row["target variance"]),
+                *("{:.3g} [{:.3g}, {:.3g}]".format(*row[f"variance in {name}"]) for name in names[1:]),
                 f"{row['reliable features']} of {self.reliable.shape[1]}",
             ]
             for row in self.table

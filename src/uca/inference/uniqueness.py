@@ -11,13 +11,14 @@ How. A random half of every dataset's subjects fits the model, the other half me
 the average direction, the z-scores of the repetitions are averaged, and the mean is divided by its standard deviation
 under the null hypothesis (:data:`SPREAD`). The p-value of a component is the largest over backgrounds and average
 (intersection-union); p-values are made monotone over components, which is the rule "stop at the first that fails". So
-the chance of calling anything unique in data without any unique component is at most ``alpha``.
+the chance of calling anything unique in data without any unique component is held at ``alpha``: to what accuracy, and
+for which data, ``docs/inference.md`` shows by simulation.
 
 Why the mean. A single split is valid and depends on luck; twice the median p-value is valid under any dependence and
 loses most of what repetition gains; folds that are pooled as if they were independent are liberal, because they share
 training rows. The variance of the mean of z over all halves is 1/2 for a direction that does not depend on the split,
-and less for one that does; where roles change it can be a little more. ``docs/inference.md`` shows what was measured:
-at most 0.5 over all null settings.
+and less for one that does; z of small halves varies by more than 1, and where roles change the halves are not independent.
+``SPREAD`` leaves room for both: what was measured is at most 0.6 (``docs/inference.json``).
 """
 
 from __future__ import annotations
@@ -69,6 +70,9 @@ class UniquenessTest:
         Rows, and independent subjects, of the target and each background.
     grouped : bool
         Whether ``groups`` were given.
+    n_features : int
+    scale : bool or str
+        How the model scaled.
     """
 
     n_unique_: int
@@ -84,23 +88,25 @@ class UniquenessTest:
     n_rows: tuple[int, ...]
     n_subjects: tuple[int, ...]
     grouped: bool
+    n_features: int
+    scale: bool | str
 
     @property
     def table(self) -> list[dict[str, Any]]:
         """One row a component, as plain numbers: ready for a DataFrame or JSON."""
-        names = ("target", *self.background_names)
+        names = ["target variance", *(f"variance in {name}" for name in self.background_names)]
         return [
             {
                 "component": i + 1,
                 **{
-                    f"variance in {name}": (float(self.variances[i, j]), float(self.low[i, j]), float(self.high[i, j]))
+                    name: (float(self.variances[i, j]), float(self.low[i, j]), float(self.high[i, j]))
                     for j, name in enumerate(names)
                 },
                 **{
-                    f"p, {name}": float(p)
+                    f"p against {name}": float(p)
                     for name, p in zip(self.background_names, self.background_pvalues[i], strict=True)
                 },
-                "p, average": float(self.average_pvalues[i]),
+                "p, average direction": float(self.average_pvalues[i]),
                 "p": float(self.pvalues[i]),
                 "unique": bool(self.pvalues[i] <= self.alpha),
             }
@@ -122,8 +128,9 @@ class UniquenessTest:
             else f"every one of {len(self.background_names)} backgrounds"
         )
         found = "No component varies" if n == 0 else ("Component 1 varies" if n == 1 else f"Components 1 to {n} vary")
+        chosen = "it" if n < 2 else "them"
         text = (
-            f"{found} more in the target than in {others}, on rows that did not choose it "
+            f"{found} more in the target than in {others}, on rows that did not choose {chosen} "
             f"(level {100 * self.alpha:g} %; target: {who}; {_count(self.n_splits, 'random halving')})."
         )
         if n == k:
@@ -236,7 +243,7 @@ def uniqueness_test(
     seeds = streams(seed_from(random_state), n_splits)
     measured = run(measure_halves, seeds, sample, refit, n_jobs=n_jobs, verbose=verbose, what="halvings")
     z, logs, errors = (np.concatenate([part[i] for part in measured]) for i in range(3))
-    return conclude(sample, z, logs, errors, alpha=alpha, n_splits=n_splits)
+    return conclude(sample, z, logs, errors, alpha=alpha, n_splits=n_splits, scale=refit.scale)
 
 
 def measure_halves(stream: np.random.SeedSequence, sample: Sample, model: UCA) -> tuple[Array, Array, Array]:
@@ -276,7 +283,9 @@ def _variance(z: Array) -> Array:
     return ((z - z.mean(axis=0)) ** 2).sum(axis=0) / (len(z) - 1)
 
 
-def conclude(sample: Sample, z: Array, logs: Array, errors: Array, *, alpha: float, n_splits: int) -> UniquenessTest:
+def conclude(
+    sample: Sample, z: Array, logs: Array, errors: Array, *, alpha: float, n_splits: int, scale: bool | str = True
+) -> UniquenessTest:
     """The result from z-scores, log variances and errors of all halves, each (halves, m + 1, k)."""
     separate = ndtr(-z.mean(axis=0) / np.sqrt(spread(z, n_splits)))
     pvalues = np.maximum.accumulate(separate.max(axis=0))
@@ -296,6 +305,8 @@ def conclude(sample: Sample, z: Array, logs: Array, errors: Array, *, alpha: flo
         n_rows=sample.n_rows,
         n_subjects=sample.n_subjects,
         grouped=sample.grouped,
+        n_features=sample.n_features,
+        scale=scale,
     )
 
 

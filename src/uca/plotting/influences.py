@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 MOST_NAMES = 5  # rows that are named
-VERDICTS = {"decisive": PALETTE[1], "counts": PALETTE[0], "redundant": GREYS[1], "": GREYS[2]}
+VERDICTS = {"decisive": PALETTE[1], "counts": PALETTE[0], "redundant": GREYS[1], "replaceable": GREYS[0], "": GREYS[2]}
 
 
 def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
@@ -25,7 +25,7 @@ def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
 
     On the left, how much more target variance becomes attainable; on the right, how far the components turn: the
     smallest cosine between the old space and the new one. A background is decisive if the cosine falls below the dotted
-    line (26 degrees), and redundant if its multiplier is 0.
+    line (26 degrees), redundant if its multiplier is 0, and replaceable if the others attain the same without it.
 
     Parameters
     ----------
@@ -39,7 +39,7 @@ def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
     ax : matplotlib Axes
     """
     check_result(found, BackgroundInfluence, "background_influence")
-    verdicts = [_verdict(found, name) for name in found.background_names]
+    verdicts = [found.verdict(name) for name in found.background_names]
     names = [f"without {n}\n{verdict}" for n, verdict in zip(found.background_names, verdicts, strict=True)]
     table = found.table
     if len(table) > len(names):
@@ -59,12 +59,6 @@ def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
         part.tick_params(axis="y", length=0)
         open_frame(part)
     return ax
-
-
-def _verdict(found: BackgroundInfluence, name: str) -> str:
-    if name in found.redundant:
-        return "redundant"
-    return "decisive" if name in found.decisive else "counts"
 
 
 def _draw_gains(ax: Axes, gains: list[float], shades: list[str]) -> None:

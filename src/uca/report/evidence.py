@@ -52,10 +52,11 @@ def _check_same(model: Any, name: str, result: Any) -> None:
     names = list(result.background_names if fitted is None else fitted.background_names_)
     if set(names) != set(own):
         raise ValueError(f"{name} is about the backgrounds {names}, but the model was fitted with {own}")
-    if fitted is not None and fitted.n_features_in_ != model.n_features_in_:
-        raise ValueError(
-            f"{name} is about {fitted.n_features_in_} features, but the model was fitted on {model.n_features_in_}"
-        )
+    n_features, scale = (result.n_features, result.scale) if fitted is None else (fitted.n_features_in_, fitted.scale)
+    if n_features != model.n_features_in_:
+        raise ValueError(f"{name} is about {n_features} features, but the model was fitted on {model.n_features_in_}")
+    if scale != model.scale:
+        raise ValueError(f"{name} was made with scale={scale!r}, but the model has {model.scale!r}: pass model= to it")
 
 
 def context(model: Any, data: Inputs, found: Evidence) -> dict[str, Any]:
@@ -152,19 +153,11 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
                 "gain": f"{100 * row['gain']:+.1f}\u202f%",
                 "cosine": f"{row['cosine']:.2f}",
                 "space": f"{row['subspace cosine']:.2f}",
-                "verdict": _verdict(found, row["left out"]),
+                "verdict": found.verdict(row["left out"]),
             }
             for row in found.table
         ],
     }
-
-
-def _verdict(found: BackgroundInfluence, name: str) -> str:
-    if name in found.redundant:
-        return "redundant"
-    if name in found.decisive:
-        return "decisive"
-    return "counts" if name in found.background_names else ""
 
 
 def leverage(model: Any, data: Inputs) -> RowLeverage:

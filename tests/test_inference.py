@@ -1,0 +1,521 @@
+"""Inference: held-out variances, splits, the test and its result, number, bootstrap, influence and leverage."""
+
+from __future__ import annotations
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from scipy import sparse, stats
+
+import uca
+from uca import UCA
+from uca.inference import (
+    background_influence,
+    bootstrap,
+    estimate_n_components,
+    row_leverage,
+    uniqueness_test,
+)
+from uca.inference.heldout import FAR, held_out
+from uca.inference.leverage import leverage_of
+from uca.inference.number import permute_columns
+from uca.inference.sample import check_sample
+from uca.inference.stability import compare
+from uca.inference.subjects import halves, resample
+
+P = 8
+SHARED = np.array([[3.0, 3, 0, 0, 0, 0, 0, 0]])
+UNIQUE = np.array([[0, 0, 2.5, 2.5, 0, 0, 0, 0]])
+
+
+def study(rng, n=100, m=1, unique=1.0):
+    target = rng.normal(size=(n, 1)) * SHARED + unique * rng.normal(size=(n, 1)) * UNIQUE + rng.normal(size=(n, P))
+    return target, {f"b{j}": rng.normal(size=(n, 1)) * SHARED + rng.normal(size=(n, P)) for j in range(m)}
+
+
+def orthonormal(rng, k, p=P):
+    return np.linalg.qr(rng.normal(size=(p, k)))[0].T
+
+
+def log_variances(rows, components, *, center, scale):
+    """The same from whole matrices: log v'Sv of every dataset, scaled as a model scales."""
+    out = []
+    moments = [np.cov(part.T) if center else part.T @ part / (len(part) - 1) for part in rows]
+    for moment in moments:
+        deviation = np.ones(len(moment))
+        if scale:
+            deviation = np.sqrt(np.diag(moments[0] if scale == "target" else moment))
+        matrix = moment / np.outer(deviation, deviation)
+        out.append(np.log(np.einsum("kp,pq,kq->k", components, matrix, components)))
+    return np.array(out)
+
+
+class TestHeldOut:
+    @pytest.mark.parametrize("scale", [True, "target", False])
+    @pytest.mark.parametrize("center", [True, False])
+    def test_variances_and_errors_against_brute_force(self, rng, scale, center):
+        loadings = rng.normal(size=(2, P))
+        rows = [rng.normal(size=(n, 2)) @ loadings + rng.normal(size=(n, P)) + 0.3 for n in (300, 400)]
+        components = orthonormal(rng, 3)
+        subjects = [np.arange(300), np.arange(1000, 1400)]
+        got = held_out(rows, subjects, components, center=center, scale=scale)
+        whole = log_variances(rows, components, center=center, scale=scale)
+        # A few far rows are pulled in, so variances agree up to that.
+        np.testing.assert_allclose(got.log_variance, whole, atol=0.06)
+        # The jackknife, by leaving every row out and computing everything anew.
+        changes = []
+        for j in range(2):
+            for i in range(len(rows[j])):
+                less = [np.delete(part, i, axis=0) if d == j else part for d, part in enumerate(rows)]
+                found = log_variances(less, components, center=center, scale=scale)
+                changes.append(np.vstack([found, found[0] - found[1]]))
+        changes = np.array(changes) - np.vstack([whole, whole[0] - whole[1]])
+        error = np.sqrt((changes**2).sum(axis=0))
+        np.testing.assert_allclose(got.error, error[:2], rtol=0.12)
+        z = (whole[0] - whole[1]) / error[2]
+        np.testing.assert_allclose(got.z[0], np.clip(z, -8, 8), rtol=0.15, atol=0.25)
+
+    @pytest.mark.parametrize("scale", [True, "target", False])
+    @pytest.mark.parametrize("center", [True, False])
+    def test_sparse_rows_give_the_same(self, rng, scale, center):
+        rows = [rng.standard_t(3, size=(n, P)) * (rng.random((n, P)) < 0.6) for n in (60, 50)]
+        components, subjects = orthonormal(rng, 2), [np.arange(60), np.arange(100, 150)]
+        dense = held_out(rows, subjects, components, center=center, scale=scale)
+        thin = held_out([sparse.csr_matrix(part) for part in rows], subjects, components, center=center, scale=scale)
+        for name in ("log_variance", "error", "z"):
+            np.testing.assert_allclose(getattr(thin, name), getattr(dense, name), rtol=1e-9, atol=1e-9)
+
+    def test_far_rows_are_pulled_in(self, rng):
+        rows = rng.normal(size=(200, P))
+        rows[0] = 1e4
+        subjects = [np.arange(200), np.arange(200, 400)]
+        got = held_out([rows, rng.normal(size=(200, P))], subjects, np.eye(P)[:1], center=True, scale=False)
+        assert np.exp(got.log_variance[0, 0]) < 1 + 2 * FAR**2 * P / 200  # untouched, it would be half a million
+
+    def test_errors_count_subjects_not_rows(self, rng):
+        rows = [rng.normal(size=(60, P)), rng.normal(size=(50, P))]
+        components, subjects = orthonormal(rng, 2), [np.arange(60), np.arange(100, 150)]
+        single = held_out(rows, subjects, components, center=True, scale=True)
+        copies = held_out(
+            [np.repeat(part, 5, axis=0) for part in rows],
+            [np.repeat(codes, 5) for codes in subjects],
+            components,
+            center=True,
+            scale=True,
+        )
+        np.testing.assert_allclose(copies.error, single.error, rtol=0.03)  # the divisor counts rows
+        np.testing.assert_allclose(copies.z, single.z, rtol=0.05, atol=0.05)  # logs differ by the divisor
+
+    def test_direction_without_variance(self, rng):
+        rows = [rng.normal(size=(30, P)), rng.normal(size=(30, P))]
+        rows[1][:, 0] = 4.0  # constant in the background
+        subjects = [np.arange(30), np.arange(30, 60)]
+        got = held_out(rows, subjects, np.eye(P)[:2], center=True, scale=True)
+        assert got.z[0, 0] == 8.0
+        assert got.z[0, 1] == 0.0  # one feature, scaled to 1 in both
+        assert np.isfinite(got.log_variance).all()
+
+
+class TestSubjects:
+    def test_halves_keep_subjects_whole_across_datasets(self, rng):
+        target, background = rng.integers(20, size=200), rng.integers(10, 35, size=150)
+        sample = check_sample(rng.normal(size=(200, 3)), rng.normal(size=(150, 3)), [target, background])
+        for seed in range(20):
+            first = halves(sample.subjects, np.random.default_rng(seed))
+            side = {}
+            for codes, rows in zip(sample.subjects, first, strict=True):
+                for code, row in zip(codes.tolist(), rows.tolist(), strict=True):
+                    assert side.setdefault(code, row) == row
+            assert abs(sum(side.values()) - len(side) / 2) <= 1
+
+    def test_halves_are_even_and_random(self, rng):
+        sample = check_sample(rng.normal(size=(101, 3)), rng.normal(size=(40, 3)))
+        first = [halves(sample.subjects, np.random.default_rng(seed)) for seed in range(200)]
+        assert {int(rows[0].sum()) for rows in first} == {50, 51}
+        share = np.mean([rows[0] for rows in first], axis=0)
+        assert 0.3 < share.min() < share.max() < 0.7
+
+    def test_resamples_draw_whole_subjects(self, rng):
+        groups = np.repeat(np.arange(12), 5)
+        sample = check_sample(rng.normal(size=(60, 3)), rng.normal(size=(30, 3)), [groups, None])
+        target, background = resample(sample.subjects, np.random.default_rng(0))
+        counts = np.bincount(target, minlength=60).reshape(12, 5)
+        assert (counts == counts[:, :1]).all()
+        assert counts[:, 0].sum() == 12
+        assert len(background) == 30
+
+    @pytest.mark.parametrize(
+        ("groups", "message"),
+        [
+            ([["a"] * 3, None], "3 labels for target X, which has 40 rows"),
+            ([np.arange(40)], "1 sequences for 2 datasets"),
+            ({"nobody": np.arange(40)}, "the datasets are 'target' and"),
+            (np.arange(7), "groups has 7 labels"),
+            ([np.repeat([1, 2], 20), None], "target X has 2 groups; at least 4"),
+            ([[None] * 40, None], "missing labels"),
+            ([np.full(40, np.nan), None], "missing labels"),
+        ],
+    )
+    def test_wrong_groups(self, rng, groups, message):
+        with pytest.raises(ValueError, match=message):
+            uniqueness_test(rng.normal(size=(40, 3)), {"b": rng.normal(size=(30, 3))}, groups=groups)
+
+    def test_forms_of_groups_mean_the_same(self, rng):
+        target, backgrounds = study(rng, n=40, m=2)
+        a, b, c = (np.arange(40) // 4 + 100 * j for j in range(3))
+        forms = [
+            [a, b, c],
+            {"target": a, "b0": b, "b1": c},
+            (a, {"b0": b, "b1": c}),
+            np.concatenate([a, b, c]),
+            [pd.Series(a), b.tolist(), [f"{x}" for x in c]],
+        ]
+        found = [uniqueness_test(target, backgrounds, n_components=1, n_splits=3, groups=form) for form in forms]
+        assert {test.n_subjects for test in found} == {(10, 10, 10)}
+        assert len({test.pvalues[0] for test in found}) == 1
+        alone = uniqueness_test(target, backgrounds, n_components=1, n_splits=3, groups=a)
+        assert alone.n_subjects == (10, 40, 40)
+
+    def test_background_called_target(self, rng):
+        target, background = rng.normal(size=(20, 3)), rng.normal(size=(20, 3))
+        with pytest.raises(ValueError, match="give groups as a list"):
+            uniqueness_test(target, {"target": background}, groups={"target": np.arange(20)})
+
+
+class TestUniqueness:
+    def test_finds_what_is_planted_and_only_that(self, rng):
+        target, backgrounds = study(rng)
+        test = uniqueness_test(target, backgrounds, n_components=3)
+        assert test.n_unique_ == 1
+        assert test.pvalues[0] < 0.001
+        assert np.all(np.diff(test.pvalues) >= 0)
+        assert test.low[0, 0] > test.high[0, 1]
+        assert "Component 1 varies more in the target than in the background" in test.sentence
+        assert "Component 2 is not told from the others" in test.sentence
+        assert str(test).endswith(test.sentence)
+
+    def test_every_background_counts(self, rng):
+        target, backgrounds = study(rng, m=2)
+        assert uniqueness_test(target, backgrounds, n_components=1).n_unique_ == 1
+        again, _ = study(rng)  # the target's own law
+        test = uniqueness_test(target, {**backgrounds, "again": again}, n_components=1)
+        assert test.n_unique_ == 0
+        assert test.background_pvalues[0].argmax() == 2
+        assert test.pvalues[0] == max(*test.background_pvalues[0], test.average_pvalues[0])
+        assert "'again'" in test.sentence
+
+    def test_noise_target_beside_structured_background(self, rng):
+        # Along most directions the noise varies more than the background, in its own units; it is not unique.
+        background = rng.normal(size=(200, 2)) @ rng.normal(scale=2, size=(2, P)) + rng.normal(size=(200, P))
+        test = uniqueness_test(rng.normal(size=(200, P)), background, n_components=2)
+        assert test.n_unique_ == 0
+        assert test.average_pvalues[0] > 0.05
+
+    def test_table_is_plain(self, rng):
+        target, backgrounds = study(rng, m=2)
+        test = uniqueness_test(target, backgrounds, n_components=2, n_splits=2)
+        row = json.loads(json.dumps(test.table))[0]
+        assert row["component"] == 1
+        assert row["unique"] is True
+        assert row["variance in b1"] == [test.variances[0, 2], test.low[0, 2], test.high[0, 2]]
+        assert row["p against b0"] == test.background_pvalues[0, 0]
+        assert pd.DataFrame(test.table).shape == (2, 9)
+
+    def test_names_of_backgrounds_cannot_hide_columns(self, rng):
+        target, backgrounds = study(rng, m=2)
+        named = dict(zip(("target", "average"), backgrounds.values(), strict=True))
+        test = uniqueness_test(target, named, n_components=1, n_splits=2)
+        assert test.table[0]["target variance"][0] == test.variances[0, 0]
+        assert test.table[0]["variance in target"][0] == test.variances[0, 1]
+        assert test.table[0]["p, average direction"] == test.average_pvalues[0]
+
+    def test_same_for_any_number_of_workers(self, rng):
+        target, backgrounds = study(rng, n=40)
+        one = uniqueness_test(target, backgrounds, n_components=2, n_splits=4, random_state=3)
+        two = uniqueness_test(target, backgrounds, n_components=2, n_splits=4, random_state=3, n_jobs=2)
+        other = uniqueness_test(target, backgrounds, n_components=2, n_splits=4, random_state=4)
+        np.testing.assert_array_equal(one.pvalues, two.pvalues)
+        np.testing.assert_array_equal(one.variances, two.variances)
+        assert not np.array_equal(one.pvalues, other.pvalues)
+
+    def test_units_of_features_do_not_matter_where_each_dataset_is_scaled(self, rng):
+        target, backgrounds = study(rng, n=60)
+        units = 10.0 ** rng.integers(-3, 4, size=P)
+        plain = uniqueness_test(target, backgrounds, n_components=1, n_splits=3)
+        scaled = uniqueness_test(target * units + 5, {"b0": backgrounds["b0"] * 7 - 1}, n_components=1, n_splits=3)
+        np.testing.assert_allclose(scaled.pvalues, plain.pvalues, rtol=1e-3)
+
+    def test_containers_give_the_same(self, rng):
+        target, backgrounds = study(rng, n=40)
+        background = backgrounds["b0"]
+        names = [f"g{i}" for i in range(P)]
+        plain = uniqueness_test(target, background, n_components=1, n_splits=2)
+        frames = uniqueness_test(
+            pd.DataFrame(target, columns=names),
+            pd.DataFrame(background, columns=names)[names[::-1]],
+            n_components=1,
+            n_splits=2,
+        )
+        thin = uniqueness_test(sparse.csc_matrix(target), sparse.coo_array(background), n_components=1, n_splits=2)
+        assert frames.pvalues == plain.pvalues
+        np.testing.assert_allclose(thin.pvalues, plain.pvalues, rtol=1e-5)
+
+    @pytest.mark.parametrize("scale", [True, "target", False])
+    @pytest.mark.parametrize("components", ["joint", "sequential"])
+    def test_parameters_of_the_model_are_used(self, rng, scale, components):
+        target, backgrounds = study(rng)
+        model = UCA(n_components=7, scale=scale, components=components)
+        test = uniqueness_test(target, backgrounds, n_components=2, n_splits=5, model=model)
+        assert test.n_unique_ >= 1
+        assert test.scale == scale
+        assert not hasattr(model, "components_")  # nor fitted
+        assert model.n_components == 7
+
+    def test_one_halving_works(self, rng):
+        target, backgrounds = study(rng)
+        assert uniqueness_test(target, backgrounds, n_components=1, n_splits=1).n_unique_ == 1
+
+    def test_fewest_rows(self, rng):
+        test = uniqueness_test(rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), n_components=1)
+        assert test.n_unique_ == 0
+
+    def test_progress(self, rng, caplog):
+        target, backgrounds = study(rng, n=20)
+        with caplog.at_level("INFO", logger="uca"):
+            uniqueness_test(target, backgrounds, n_components=1, n_splits=20, verbose=True)
+        assert caplog.messages[-1] == "20 of 20 halvings"
+        assert len(caplog.messages) == 10
+
+    @pytest.mark.parametrize(
+        ("change", "error", "message"),
+        [
+            ({"alpha": 1.0}, ValueError, "alpha must lie between 0 and 1"),
+            ({"alpha": "5%"}, TypeError, "alpha must be a number"),
+            ({"n_splits": 0}, ValueError, "n_splits must be at least 1"),
+            ({"n_components": 9}, ValueError, "n_components=9 is more than n_features=8"),
+            ({"model": "UCA"}, TypeError, "model must be a UCA"),
+            ({"backgrounds": None}, ValueError, "pass at least one"),
+        ],
+    )
+    def test_wrong_parameters(self, rng, change, error, message):
+        target, backgrounds = study(rng, n=20)
+        with pytest.raises(error, match=message):
+            uniqueness_test(target, **{"backgrounds": backgrounds, **change})
+
+    def test_missing_values_are_counted_before_any_split(self, rng):
+        target, backgrounds = study(rng, n=20)
+        backgrounds["b0"][7, 2] = np.nan
+        with pytest.raises(ValueError, match=r"background 'b0' contains 1 NaN, the first at row 7, column 2"):
+            uniqueness_test(target, backgrounds)
+
+    def test_dask_is_refused(self, rng):
+        array = pytest.importorskip("dask.array", reason="pip install 'unique-component-analysis[dask]'")
+        with pytest.raises(TypeError, match=r"pass \.compute\(\)"):
+            uniqueness_test(array.ones((20, 3)), rng.normal(size=(20, 3)))
+
+    def test_import_on_use(self):
+        assert uca.inference.uniqueness_test is uniqueness_test
+
+
+class TestNumber:
+    def test_two_planted(self, rng):
+        directions = orthonormal(rng, 2)
+        target = 3 * rng.normal(size=(200, 2)) @ directions + rng.normal(size=(200, P))
+        found = estimate_n_components(target, rng.normal(size=(200, P)), max_components=4, n_permutations=20)
+        assert (found.n_components_, found.n_screened_) == (2, 2)
+        assert found.n_components_ == found.test.n_unique_
+        assert "They agree" in found.sentence
+        assert [row["unique"] for row in found.table] == [True, True, False, False]
+        assert str(found).endswith(found.sentence)
+
+    def test_none_in_noise_and_default_number(self, rng):
+        found = estimate_n_components(rng.normal(size=(80, 5)), rng.normal(size=(80, 5)), n_splits=5)
+        assert (found.n_components_, len(found.eigenvalues)) == (0, 5)
+
+    def test_thresholds_against_numpy(self, rng):
+        target, backgrounds = study(rng, n=150)
+        found = estimate_n_components(target, backgrounds, max_components=3, n_splits=1, n_permutations=60)
+        model = UCA(n_components=3).fit(target, backgrounds=backgrounds)
+        np.testing.assert_allclose(found.eigenvalues, model.eigenvalues_, rtol=1e-4)
+        background = np.corrcoef(backgrounds["b0"].T)
+        values = [
+            np.linalg.eigvalsh(np.corrcoef(rng.permuted(target, axis=0).T) - model.lambdas_[0] * background)[::-1][:3]
+            for _ in range(300)
+        ]
+        np.testing.assert_allclose(found.thresholds, np.quantile(values, 0.95, axis=0), rtol=0.06)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+    def test_permuted_columns_keep_their_values(self, rng, kind):
+        rows = rng.normal(size=(40, 5)) * (rng.random((40, 5)) < 0.5)
+        out = permute_columns(kind(rows), np.random.default_rng(0))
+        dense = out.toarray() if sparse.issparse(out) else out
+        np.testing.assert_array_equal(np.sort(dense, axis=0), np.sort(rows, axis=0))
+        assert not np.array_equal(dense, rows)
+
+
+class TestBootstrap:
+    def test_same_for_any_number_of_workers(self, rng):
+        target, backgrounds = study(rng, n=50)
+        one = bootstrap(target, backgrounds, n_resamples=20, random_state=1)
+        two = bootstrap(target, backgrounds, n_resamples=20, random_state=1, n_jobs=2)
+        for name in ("cosines", "subspace_cosines", "loadings_low", "loadings_error", "lambdas", "variances"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
+
+    def test_errors_are_those_of_new_samples(self):
+        draws, found = [], []
+        for seed in range(60):
+            target, backgrounds = study(np.random.default_rng(seed), n=200)
+            draws.append(UCA(n_components=1).fit(target, backgrounds=backgrounds).components_[0])
+            if seed < 5:
+                found.append(bootstrap(target, backgrounds, n_components=1, n_resamples=60).loadings_error[0])
+        np.testing.assert_allclose(np.mean(found, axis=0), np.std(draws, axis=0), rtol=0.5)
+
+    def test_reliable_features(self):
+        wrong = right = 0
+        for seed in range(20):
+            target, backgrounds = study(np.random.default_rng(seed), n=200)
+            found = bootstrap(target, backgrounds, n_components=1, n_resamples=40)
+            right += found.reliable[0, 2:4].sum()
+            wrong += found.reliable[0, 4:].any()
+        assert right == 40
+        assert wrong <= 4  # at most one in twenty for all features together; 4 of 20 has a chance of 1.6 %
+
+    def test_intervals_and_tables(self, rng):
+        target, backgrounds = study(rng, n=150, m=2)
+        columns = [f"g{i}" for i in range(P)]
+        frames = {name: pd.DataFrame(rows, columns=columns) for name, rows in backgrounds.items()}
+        found = bootstrap(pd.DataFrame(target, columns=columns), frames, n_resamples=40)
+        assert found.stability_[0] > 0.95
+        assert np.all(found.cosines <= 1)
+        assert np.all(found.subspace_cosines <= 1)
+        assert np.all(found.loadings_low <= found.loadings_high)
+        inside = (found.loadings_low[0] <= found.model.components_[0]) & (
+            found.model.components_[0] <= found.loadings_high[0]
+        )
+        assert inside.mean() > 0.7
+        assert set(found.reliable_features(0)[:2]) == {"g2", "g3"}
+        low, high = found.interval(found.lambdas)
+        assert np.all(low <= high)
+        assert json.loads(json.dumps(found.table))[0]["reliable features"] == int(found.reliable[0].sum())
+        assert "40 resamples" in str(found)
+        assert found.n_unconverged == 0
+
+    def test_swapped_components_are_matched(self, rng):
+        components = orthonormal(rng, 3)
+        cosines, spaces, rotation = compare(components, -components[[1, 0, 2]])
+        np.testing.assert_allclose(cosines, 1)
+        np.testing.assert_allclose(spaces, [0, 1, 1], atol=1e-9)
+        np.testing.assert_allclose(rotation @ -components[[1, 0, 2]], components, atol=1e-12)
+
+    def test_groups_widen_intervals_of_repeated_rows(self, rng):
+        def repeated():
+            between = rng.normal(size=(15, 1)) * SHARED + rng.normal(size=(15, P))
+            return np.repeat(between, 8, axis=0) + 0.2 * rng.normal(size=(120, P))
+
+        target, background = repeated(), repeated()
+        groups = [np.repeat(np.arange(15), 8), np.repeat(np.arange(15, 30), 8)]
+        alone = bootstrap(target, background, n_components=1, n_resamples=40)
+        told = bootstrap(target, background, n_components=1, n_resamples=40, groups=groups)
+        assert told.loadings_error.mean() > 1.5 * alone.loadings_error.mean()
+
+    @pytest.mark.parametrize(
+        ("change", "message"),
+        [({"n_resamples": 5}, "at least 20"), ({"level": 1.0}, "level must be a number between")],
+    )
+    def test_wrong_parameters(self, rng, change, message):
+        with pytest.raises(ValueError, match=message):
+            bootstrap(rng.normal(size=(20, 3)), rng.normal(size=(20, 3)), **change)
+
+
+class TestBackgroundInfluence:
+    def test_against_fits_by_hand(self, rng):
+        target, backgrounds = study(rng, m=3)
+        found = background_influence(target, backgrounds)
+        full = UCA().fit(target, backgrounds=backgrounds)
+        assert found.value == pytest.approx(full.certificate_.upper, rel=1e-9)
+        for j, name in enumerate(backgrounds):
+            rest = {key: rows for key, rows in backgrounds.items() if key != name}
+            part = UCA().fit(target, backgrounds=rest)
+            assert found.values[j] == pytest.approx(part.certificate_.upper, rel=1e-9)
+            others = [i for i in range(3) if i != j]
+            np.testing.assert_allclose(found.lambdas_without[j, others], part.lambdas_, atol=1e-6)
+            assert np.isnan(found.lambdas_without[j, j])
+            assert found.cosines[j] == pytest.approx(abs(full.components_[0] @ part.components_[0]), abs=1e-6)
+        pooled = UCA().fit(target, backgrounds=uca.pool(*backgrounds.values()))
+        assert found.pooled_value == pytest.approx(pooled.certificate_.upper, rel=1e-9)
+        assert len(found.table) == 4
+        assert "all pooled" in str(found)
+
+    def test_redundant_decisive_and_replaceable(self, rng):
+        target, backgrounds = study(rng, n=300)
+        other = rng.normal(size=(300, P))  # noise: no bound is active beside the structured background
+        found = background_influence(target, {"control": backgrounds["b0"], "noise": other}, n_components=1)
+        assert found.decisive == ["control"]
+        if found.lambdas[1] == 0:
+            assert found.redundant == ["noise"]
+            assert found.values[1] == pytest.approx(found.value)
+        twice = background_influence(target, {"a": backgrounds["b0"], "b": backgrounds["b0"].copy()})
+        assert set(twice.replaceable) | set(twice.redundant) == {"a", "b"}
+        assert twice.decisive == []
+
+    def test_redundant_has_no_multiplier(self, rng):
+        target, backgrounds = study(rng, n=300)
+        quiet = rng.normal(size=(300, P))
+        bounds = {"b0": 1.0, "quiet": 50.0}  # a bound that is never reached
+        found = background_influence(target, {**backgrounds, "quiet": quiet}, model=UCA(bound=bounds))
+        assert found.redundant == ["quiet"]
+        assert found.values[1] == pytest.approx(found.value, rel=1e-9)
+        assert "multiplier 0" in found.sentence.lower() or "Multiplier 0" in found.sentence
+
+    def test_one_background_leaves_pca(self, rng):
+        target, backgrounds = study(rng)
+        found = background_influence(target, backgrounds)
+        assert found.values[0] == pytest.approx(np.linalg.eigvalsh(np.corrcoef(target.T))[-1])
+        assert np.isnan(found.pooled_value)
+        assert len(found.table) == 1
+
+
+class TestLeverage:
+    def test_shares_of_variance(self, rng):
+        target, backgrounds = study(rng)
+        model = UCA().fit(target, backgrounds=backgrounds)
+        found = row_leverage(model, target)
+        scores = model.transform(target)
+        np.testing.assert_allclose(found.leverage, scores**2 / (scores**2).sum(axis=0), atol=1e-12)
+        np.testing.assert_allclose(found.leverage.sum(axis=0), 1)
+        assert not found.few.any()
+        assert found.warnings == []
+        assert "No component hangs on few rows" in str(found)
+
+    def test_component_carried_by_three_rows(self, rng):
+        target, backgrounds = study(rng, unique=0.0)
+        target[[5, 20, 33], 6:] += [[40, -40], [38, -38], [42, -42]]
+        model = UCA(n_components=2).fit(target, backgrounds=backgrounds)
+        found = row_leverage(model, target)
+        assert found.few[0]
+        assert set(found.outlying(0)) <= {5, 20, 33}
+        assert "Component 1 hangs on few rows" in found.warnings[0]
+        assert found.outlying(1).size == 0 or found.few[1]
+
+    def test_half_is_carried_by_one_normal_row_in_eight(self, rng):
+        found = leverage_of(rng.normal(size=(20_000, 1)))
+        bound = stats.chi2(3).median() ** 0.5  # E[z^2; |z| > c] is half at this c
+        assert found.n_half[0] / 20_000 == pytest.approx(2 * stats.norm.sf(bound), rel=0.05)
+
+    def test_constant_scores(self):
+        found = leverage_of(np.zeros((30, 1)))
+        np.testing.assert_allclose(found.leverage, 1 / 30)
+        assert not found.few[0]
+
+    def test_wrong_input(self, rng):
+        with pytest.raises(TypeError, match="must be a fitted UCA"):
+            row_leverage("model", rng.normal(size=(5, 2)))
+
+
+def test_summary_points_to_the_test(rng):
+    target, backgrounds = study(rng)
+    text = str(UCA().fit(target, backgrounds=backgrounds).summary())
+    assert "uca.inference.uniqueness_test" in text
+    assert "uniqueness_test" not in str(UCA().fit(target).summary())
