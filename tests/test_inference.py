@@ -25,9 +25,9 @@ from uca.inference.sample import check_sample
 from uca.inference.stability import compare
 from uca.inference.subjects import halves, resample
 
-P = 8
-SHARED = np.array([[3.0, 3, 0, 0, 0, 0, 0, 0]])
-UNIQUE = np.array([[0, 0, 2.5, 2.5, 0, 0, 0, 0]])
+P = 12
+SHARED = np.repeat([[3.0, 0.0, 0.0]], [4, 5, 3], axis=1)
+UNIQUE = np.repeat([[0.0, 2.0, 0.0]], [4, 5, 3], axis=1)
 
 
 def study(rng, n=100, m=1, unique=1.0):
@@ -294,7 +294,7 @@ class TestUniqueness:
             ({"alpha": 1.0}, ValueError, "alpha must lie between 0 and 1"),
             ({"alpha": "5%"}, TypeError, "alpha must be a number"),
             ({"n_splits": 0}, ValueError, "n_splits must be at least 1"),
-            ({"n_components": 9}, ValueError, "n_components=9 is more than n_features=8"),
+            ({"n_components": 13}, ValueError, "n_components=13 is more than n_features=12"),
             ({"model": "UCA"}, TypeError, "model must be a UCA"),
             ({"backgrounds": None}, ValueError, "pass at least one"),
         ],
@@ -336,7 +336,7 @@ class TestNumber:
 
     def test_thresholds_against_numpy(self, rng):
         target, backgrounds = study(rng, n=150)
-        found = estimate_n_components(target, backgrounds, max_components=3, n_splits=1, n_permutations=60)
+        found = estimate_n_components(target, backgrounds, max_components=3, n_splits=1, n_permutations=200)
         model = UCA(n_components=3).fit(target, backgrounds=backgrounds)
         np.testing.assert_allclose(found.eigenvalues, model.eigenvalues_, rtol=1e-4)
         background = np.corrcoef(backgrounds["b0"].T)
@@ -370,16 +370,18 @@ class TestBootstrap:
             draws.append(UCA(n_components=1).fit(target, backgrounds=backgrounds).components_[0])
             if seed < 5:
                 found.append(bootstrap(target, backgrounds, n_components=1, n_resamples=60).loadings_error[0])
-        np.testing.assert_allclose(np.mean(found, axis=0), np.std(draws, axis=0), rtol=0.5)
+        ratio = np.mean(found, axis=0) / np.std(draws, axis=0)
+        assert 0.85 < np.mean(ratio) < 1.4
+        assert 0.6 < ratio.min() < ratio.max() < 2.0
 
     def test_reliable_features(self):
         wrong = right = 0
         for seed in range(20):
             target, backgrounds = study(np.random.default_rng(seed), n=200)
             found = bootstrap(target, backgrounds, n_components=1, n_resamples=40)
-            right += found.reliable[0, 2:4].sum()
-            wrong += found.reliable[0, 4:].any()
-        assert right == 40
+            right += found.reliable[0, 4:9].sum()
+            wrong += found.reliable[0, 9:].any()
+        assert right >= 95  # of 100
         assert wrong <= 4  # at most one in twenty for all features together; 4 of 20 has a chance of 1.6 %
 
     def test_intervals_and_tables(self, rng):
@@ -395,7 +397,7 @@ class TestBootstrap:
             found.model.components_[0] <= found.loadings_high[0]
         )
         assert inside.mean() > 0.7
-        assert set(found.reliable_features(0)[:2]) == {"g2", "g3"}
+        assert set(found.reliable_features(0)[:5]) == {f"g{i}" for i in range(4, 9)}
         low, high = found.interval(found.lambdas)
         assert np.all(low <= high)
         assert json.loads(json.dumps(found.table))[0]["reliable features"] == int(found.reliable[0].sum())
@@ -449,13 +451,12 @@ class TestBackgroundInfluence:
         assert "all pooled" in str(found)
 
     def test_redundant_decisive_and_replaceable(self, rng):
-        target, backgrounds = study(rng, n=300)
+        target, backgrounds = study(rng, n=300, unique=0.5)
         other = rng.normal(size=(300, P))  # noise: no bound is active beside the structured background
         found = background_influence(target, {"control": backgrounds["b0"], "noise": other}, n_components=1)
         assert found.decisive == ["control"]
-        if found.lambdas[1] == 0:
-            assert found.redundant == ["noise"]
-            assert found.values[1] == pytest.approx(found.value)
+        assert found.verdict("noise") in ("redundant", "counts")
+        assert found.verdict("nobody") == ""
         twice = background_influence(target, {"a": backgrounds["b0"], "b": backgrounds["b0"].copy()})
         assert set(twice.replaceable) | set(twice.redundant) == {"a", "b"}
         assert twice.decisive == []
@@ -467,7 +468,7 @@ class TestBackgroundInfluence:
         found = background_influence(target, {**backgrounds, "quiet": quiet}, model=UCA(bound=bounds))
         assert found.redundant == ["quiet"]
         assert found.values[1] == pytest.approx(found.value, rel=1e-9)
-        assert "multiplier 0" in found.sentence.lower() or "Multiplier 0" in found.sentence
+        assert "Multiplier 0, changes nothing: 'quiet'" in found.sentence
 
     def test_one_background_leaves_pca(self, rng):
         target, backgrounds = study(rng)
@@ -491,7 +492,7 @@ class TestLeverage:
 
     def test_component_carried_by_three_rows(self, rng):
         target, backgrounds = study(rng, unique=0.0)
-        target[[5, 20, 33], 6:] += [[40, -40], [38, -38], [42, -42]]
+        target[[5, 20, 33], 10:] += [[40, -40], [38, -38], [42, -42]]
         model = UCA(n_components=2).fit(target, backgrounds=backgrounds)
         found = row_leverage(model, target)
         assert found.few[0]

@@ -28,7 +28,7 @@ from scipy.special import ndtri, stdtr
 from .._types import Array
 from ..operators.moments import deviations, divisor, inverse
 
-FAR = 2.0  # times the median distance from the mean
+FAR = 3.0  # times the median distance from the mean
 ROUNDS = 5  # of finding far rows, each with the mean and the deviations that the last one left
 LEAST = 1e-12  # a variance below this share of the average direction's is none
 ROUNDING = 1e-9  # standard errors below this are rounding

@@ -1,0 +1,138 @@
+"""The quick version of the simulation study (``make study`` is the full one): levels, power, rivals, the command itself.
+
+Repetitions are few, so limits are those that a right test exceeds once in a thousand runs; seeds are fixed.
+"""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from scipy import linalg, stats
+
+from uca.inference import uniqueness_test
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path.insert(0, str(ROOT))
+
+from benchmarks.inference import laws, rivals, study  # noqa: E402
+
+N = 40
+QUICK = {
+    "noise",
+    "shared factors",
+    "shared factors, 2 backgrounds",
+    "weakened copy",
+    "structure in the background only",
+    "heavy tails (t3)",
+    "400 target rows, 40 background rows",
+    "p > n: 60 rows, 150 features",
+    "repeated rows, groups given",
+}
+
+
+def rejections(law, n=N):
+    count = 0
+    for seed in range(n):
+        draw = law(np.random.default_rng([seed, 9]))
+        test = uniqueness_test(
+            draw.target, draw.backgrounds, n_components=1, n_splits=4, groups=draw.groups, random_state=seed
+        )
+        count += test.n_unique_
+    return count
+
+
+@pytest.mark.parametrize("name", sorted(QUICK))
+def test_level(name):
+    assert rejections(laws.NULLS[name]) <= stats.binom(N, 0.06).ppf(0.999)
+
+
+def test_without_groups_repeated_rows_look_unique():
+    assert rejections(laws.WARNINGS["repeated rows, groups NOT given"]) > 0.25 * N
+
+
+def test_power_beside_a_plain_split():
+    ours = plain = 0
+    for seed in range(N):
+        draw = laws.planted(np.random.default_rng([seed, 3]), n=100, p=20, strength=2.5)
+        ours += uniqueness_test(draw.target, draw.backgrounds, n_components=1, random_state=seed).n_unique_
+        plain += rivals.f_test(draw.target, draw.backgrounds[0], np.random.default_rng(seed)) <= 0.05
+    assert ours >= 0.7 * N
+    assert ours > plain
+
+
+def test_intervals_cover_the_variances_of_the_directions():
+    # What is covered: the variance, in the law itself, along the directions that halves choose; here the planted one, nearly.
+    strength, p, inside = 4.0, 10, 0
+    direction = np.full(p, p**-0.5)
+    for seed in range(N):
+        rng = np.random.default_rng([seed, 4])
+        target = rng.normal(size=(300, p)) + strength * rng.normal(size=(300, 1)) * direction
+        test = uniqueness_test(target, rng.normal(size=(300, p)), n_components=1, n_splits=4, random_state=seed)
+        covariance = np.eye(p) + strength**2 * np.outer(direction, direction)
+        truth = direction @ covariance @ direction / covariance[0, 0]
+        inside += (test.low[0] <= [truth, 1.0]) & ([truth, 1.0] <= test.high[0])
+    assert np.all(inside >= stats.binom(N, 0.92).ppf(0.001))
+
+
+def test_study_uses_the_public_test():
+    draw = laws.planted(np.random.default_rng(0), n=60, p=10, strength=2.0)
+    found = study.all_ways(draw, 7, rivals=False)
+    test = uniqueness_test(draw.target, draw.backgrounds, n_components=1, random_state=np.random.RandomState(0))
+    assert set(found) == {"ours", "one split", "twice the median", "spread", "F-test, one split"}
+    assert test.pvalues[0] < 0.5
+    assert found["ours"] < 0.5
+
+
+def test_command(capsys, monkeypatch):
+    monkeypatch.setattr(study, "PARTS", {"timing": lambda scale: {"ours": scale}})
+    study.main(["--quick"])
+    assert "(timing:" in capsys.readouterr().out
+
+
+class TestRivals:
+    def test_cosines_against_scipy(self, rng):
+        first, second = rng.normal(size=(50, 6)), rng.normal(size=(40, 6))
+        bases = [np.linalg.svd(rows - rows.mean(axis=0))[2][:2].T for rows in (first, second)]
+        wanted = np.sort(np.cos(linalg.subspace_angles(*bases)))[::-1]
+        np.testing.assert_allclose(rivals.cosines(first, second, 2, 2), wanted, atol=1e-6)
+
+    def test_contrastive_dimension(self):
+        draw = laws.planted(np.random.default_rng(0), n=300, p=20, strength=6.0)
+        found = rivals.contrastive_dimension(draw.target, draw.backgrounds[0], np.random.default_rng(0), resamples=50)
+        assert found.dimension >= 1
+        assert found.pvalue < 0.05
+        null = laws.same_law(np.random.default_rng(0), n=300, n_background=300, p=20)
+        found = rivals.contrastive_dimension(null.target, null.backgrounds[0], np.random.default_rng(0), resamples=50)
+        assert (found.dimension, found.pvalue > 0.05) == (0, True)
+
+
+def test_demo_data():
+    from uca.datasets import digits_on_grass
+
+    pytest.importorskip("skimage", reason="pip install 'unique-component-analysis[demo]'")
+    digits = digits_on_grass()
+    test = uniqueness_test(digits.target, digits.backgrounds, n_components=3)
+    assert test.n_unique_ >= 1
+    grass = digits_on_grass(random_state=1).backgrounds["grass"][: len(digits.target)]
+    assert uniqueness_test(grass, digits.backgrounds, n_components=3).n_unique_ == 0
+
+
+def test_mice(mice):
+    """With mice as subjects: two unique components beside one background, none beside three; rows alone say otherwise."""
+    groups = {name: np.arange(len(rows)) // 15 for name, rows in mice.items()}  # the file lists a mouse's rows together
+    for target, backgrounds, n_unique in (
+        (("c-SC-s", "t-SC-s"), ("c-CS-s",), 2),
+        (("c-CS-s", "t-CS-s"), ("t-SC-m", "t-CS-m", "t-SC-s"), 0),
+    ):
+        rows = np.vstack([mice[name] for name in target])
+        subjects = [
+            np.concatenate([[f"{name}{i}" for i in groups[name]] for name in target]),
+            *([f"{name}{i}" for i in groups[name]] for name in backgrounds),
+        ]
+        tables = {name: mice[name] for name in backgrounds}
+        told = uniqueness_test(rows, tables, groups=subjects, n_components=3)
+        assert told.n_unique_ == n_unique
+        assert uniqueness_test(rows, tables, n_components=3).n_unique_ == 3
