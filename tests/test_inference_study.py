@@ -64,7 +64,7 @@ def test_power_beside_a_plain_split():
 
 
 def test_intervals_cover_the_variances_of_the_directions():
-    # What is covered: the variance, in the law itself, along the directions that halves choose; here the planted one, nearly.
+    # What is covered: the variance, in the law itself, along the directions that halves choose; nearly the planted one.
     strength, p, inside = 4.0, 10, 0
     direction = np.full(p, p**-0.5)
     for seed in range(N):
@@ -87,7 +87,7 @@ def test_study_uses_the_public_test():
 
 
 def test_command(capsys, monkeypatch):
-    monkeypatch.setattr(study, "PARTS", {"timing": lambda scale: {"ours": scale}})
+    monkeypatch.setattr(study, "PARTS", {"timing": lambda scale, known: {"ours": scale}})
     study.main(["--quick"])
     assert "(timing:" in capsys.readouterr().out
 

@@ -82,19 +82,19 @@ NULLS: dict[str, Callable[[Rng], Draw]] = {
     "noise": lambda rng: same_law(rng, n=100, n_background=100, p=20, factors=0),
     "shared factors": lambda rng: same_law(rng, n=100, n_background=100, p=20),
     "shared factors, 2 backgrounds": lambda rng: same_law(rng, n=100, n_background=100, p=20, m=2),
-    "shared factors, 5 backgrounds": lambda rng: same_law(rng, n=100, n_background=100, p=20, m=5),
     "weakened copy": lambda rng: weakened(rng, n=100, p=20, strength=0.5),
     "structure in the background only": lambda rng: weakened(rng, n=100, p=20, strength=0.0),
     "heavy tails (t3)": lambda rng: same_law(rng, n=100, n_background=100, p=20, law=student),
-    "heavy tails (t3), no factors": lambda rng: same_law(rng, n=100, n_background=100, p=20, factors=0, law=student),
     "heavy tails in the background only (t5)": lambda rng: other_shape(rng, n=100, p=20),
     "40 target rows, 400 background rows": lambda rng: same_law(rng, n=40, n_background=400, p=20),
     "400 target rows, 40 background rows": lambda rng: same_law(rng, n=400, n_background=40, p=20),
     "p > n: 60 rows, 150 features": lambda rng: same_law(rng, n=60, n_background=60, p=150),
-    "5 features": lambda rng: same_law(rng, n=100, n_background=100, p=5, factors=2),
-    "24 rows": lambda rng: same_law(rng, n=24, n_background=24, p=10),
     "repeated rows, groups given": lambda rng: repeated(rng, subjects=16, rows=8, p=20),
+    "shared factors, 5 backgrounds": lambda rng: same_law(rng, n=100, n_background=100, p=20, m=5),
     "repeated rows, 2 backgrounds, groups given": lambda rng: repeated(rng, subjects=10, rows=15, p=20, m=2),
+    "24 rows": lambda rng: same_law(rng, n=24, n_background=24, p=10),
+    "5 features": lambda rng: same_law(rng, n=100, n_background=100, p=5, factors=2),
+    "heavy tails (t3), no factors": lambda rng: same_law(rng, n=100, n_background=100, p=20, factors=0, law=student),
 }
 
 #: Not null settings for a test that is not told of the subjects: shown as a warning.

@@ -13,6 +13,7 @@ import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -35,8 +36,25 @@ from .rivals import contrastive_dimension, f_test, twice_median
 ROOT = Path(__file__).resolve().parents[2]
 SAVED = ROOT / "docs" / "inference.json"
 LEVEL = 0.05
-POWER_N = (50, 100, 200, 500, 1000)
-POWER_STRENGTHS = (0.5, 1.0, 1.25, 1.5, 1.75, 2.0, 2.5, 3.0, 3.5, 4.0, 5.0)
+POWER = {  # rows of each dataset: strengths
+    50: (1.0, 2.0, 3.0, 4.0, 5.0),
+    100: (1.0, 1.5, 2.0, 2.5, 3.0, 4.0),
+    200: (1.0, 1.5, 2.0, 2.5, 3.0),
+    500: (0.75, 1.0, 1.5, 2.0),
+    1000: (0.75, 1.0, 1.25, 1.5),
+}
+
+
+class Known(dict[str, Any]):
+    """Results so far, saved whenever one is added, so that a long part can be taken up again."""
+
+    def __init__(self, results: dict[str, Any], save: Callable[[dict[str, Any]], None]):
+        super().__init__(results)
+        self._save = save
+
+    def __setitem__(self, name: str, value: Any) -> None:
+        super().__setitem__(name, value)
+        self._save(dict(self))
 
 
 def all_ways(draw: Draw, seed: int, *, rivals: bool) -> dict[str, float]:
@@ -79,31 +97,27 @@ def rates(law: Callable[[np.random.Generator], Draw], n: int, n_rivals: int) -> 
     return out
 
 
-def levels(scale: float) -> dict[str, Any]:
-    out = {}
+def levels(scale: float, known: Known) -> dict[str, Any]:
     for name, law in {**NULLS, **WARNINGS}.items():
-        out[name] = rates(law, max(20, round(1000 * scale)), max(10, round(100 * scale)))
-        show(name, out[name])
-    return out
+        if name not in known:
+            known[name] = rates(law, max(20, round(1000 * scale)), max(10, round(60 * scale)))
+            show(name, known[name])
+    return dict(known)
 
 
-def power(scale: float) -> dict[str, Any]:
-    """Rejections against strength, for growing n; beyond the first strength with 100 % nothing is drawn."""
-    out: dict[str, Any] = {}
-    for n in POWER_N:
+def power(scale: float, known: Known) -> dict[str, Any]:
+    """Rejections against strength, for growing n."""
+    for n, strengths in POWER.items():
+        if str(n) in known:
+            continue
         curve = []
-        for strength in POWER_STRENGTHS:
-
-            def law(rng: np.random.Generator, n: int = n, strength: float = strength) -> Draw:
-                return planted(rng, n=n, p=20, strength=strength)
-
-            found = rates(law, max(10, round(200 * scale)), max(5, round(60 * scale)))
+        for strength in strengths:
+            law = partial(planted, n=n, p=20, strength=strength)
+            found = rates(law, max(10, round(150 * scale)), max(5, round(40 * scale)))
             show(f"n = {n}, strength {strength}", found)
             curve.append({"strength": strength, **found})
-            if min(found[way]["rate"] for way in ("ours", "F-test, one split")) > 0.995:
-                break
-        out[str(n)] = curve
-    return out
+        known[str(n)] = curve
+    return dict(known)
 
 
 def show(name: str, found: dict[str, Any]) -> None:
@@ -122,11 +136,11 @@ def count_once(seed: int, directions: int, m: int) -> tuple[int, int, int]:
     return found.n_components_, found.n_screened_, other
 
 
-def number(scale: float) -> dict[str, Any]:
+def number(scale: float, known: Known) -> dict[str, Any]:
     """Estimates for 0 to 5 planted directions, with one background and with two."""
     out: dict[str, Any] = {}
     for m in (1, 2):
-        n = max(5, round(100 * scale))
+        n = max(5, round(60 * scale))
         found = {
             directions: Parallel(n_jobs=-1)(delayed(count_once)(i, directions, m) for i in range(n))
             for directions in range(6)
@@ -139,7 +153,7 @@ def number(scale: float) -> dict[str, Any]:
     return out
 
 
-def timing(scale: float) -> dict[str, Any]:
+def timing(scale: float, known: Known) -> dict[str, Any]:
     """Seconds of one test with p = 1 000, ours and the contrastive dimension's with 1 000 resamples; medians in one run."""
     draw = planted(np.random.default_rng(0), n=100, p=1000, strength=8.0)
     jobs = {
@@ -159,7 +173,7 @@ def timing(scale: float) -> dict[str, Any]:
     return found
 
 
-def mice(scale: float) -> dict[str, Any] | None:
+def mice(scale: float, known: Known) -> dict[str, Any] | None:
     """Both analyses of the paper, with and without subjects."""
     try:
         data = load_mice()
@@ -181,7 +195,7 @@ def mice(scale: float) -> dict[str, Any] | None:
     return out
 
 
-def demo(scale: float) -> dict[str, Any]:
+def demo(scale: float, known: Known) -> dict[str, Any]:
     """Digits under textures, and textures alone, as targets."""
     out = {}
     digits, both = digits_on_grass(), digits_on_grass_and_brick()
@@ -202,7 +216,7 @@ def demo(scale: float) -> dict[str, Any]:
     return out
 
 
-PARTS: dict[str, Callable[[float], Any]] = {
+PARTS: dict[str, Callable[[float, Known], Any]] = {
     "levels": levels,
     "power": power,
     "number": number,
@@ -216,21 +230,25 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions; not with --save")
     parser.add_argument("--only", action="append", choices=PARTS, help="run this part; may be repeated")
-    parser.add_argument(
-        "--save", action="store_true", help="renew docs/inference.json, docs/inference.md and the plots"
-    )
+    parser.add_argument("--save", action="store_true", help="renew docs/inference.json, docs/inference.md and plots")
+    parser.add_argument("--resume", action="store_true", help="keep what docs/inference.json has of levels and power")
     options = parser.parse_args(arguments)
     if options.quick and options.save:
         parser.error("--quick figures are too rough to be saved")
     saved = json.loads(SAVED.read_text()) if SAVED.exists() else {}
-    for name in options.only or PARTS:
-        started = time.perf_counter()
-        found = PARTS[name](0.1 if options.quick else 1.0)
-        print(f"({name}: {time.perf_counter() - started:.0f} s)\n", flush=True)
-        if found is not None:
-            saved[name] = found
+
+    def keep(name: str, found: Any) -> None:
+        saved[name] = found
         if options.save:
             SAVED.write_text(json.dumps(saved, indent=1) + "\n")
+
+    for name in options.only or PARTS:
+        started = time.perf_counter()
+        known = Known(saved.get(name, {}) if options.resume else {}, partial(keep, name))
+        found = PARTS[name](0.1 if options.quick else 1.0, known)
+        print(f"({name}: {time.perf_counter() - started:.0f} s)\n", flush=True)
+        if found is not None:
+            keep(name, found)
     if options.save:
         write(saved, ROOT / "docs")
 
