@@ -3,7 +3,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 
-.PHONY: help demo test test-slow paper docs bench bench-save lint types format check clean
+.PHONY: help demo test test-slow paper docs bench bench-save study lint types format check clean
 
 help:
 	@echo "make demo       install, then run the main job on embedded data (figure and report in out/)"
@@ -15,6 +15,7 @@ help:
 	@echo "make types      mypy on src/"
 	@echo "make check      lint, types and tests: what CI runs"
 	@echo "make bench      time and memory against PCA and other packages, as ratios (bench-save: renew the docs)"
+	@echo "make study      is the test of uniqueness right? simulations, an hour (STUDY=--quick: minutes; STUDY=--save: renew the docs)"
 	@echo "make format     let ruff rewrite the files"
 
 # A stamp for each set of extras, so that nothing is installed twice and a change of pyproject.toml installs anew.
@@ -72,6 +73,10 @@ bench: $(VENV)/.test
 # The same, and renew the figures in the docs (12 minutes, 8 GB on disk for a while).
 bench-save: $(VENV)/.test
 	$(BIN)/python benchmarks/scale.py --save
+
+# Levels, power and errors of uca.inference. Mouse data is looked for in UCA_DATA, then in the cache.
+study: $(VENV)/.test
+	$(BIN)/python -W ignore -m benchmarks.inference.study $(STUDY)
 
 $(VENV)/.docs: $(VENV)/.created pyproject.toml
 	$(BIN)/python -m pip install --quiet --editable '.[docs]'
