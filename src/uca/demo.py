@@ -19,6 +19,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from ._types import Array
 from .datasets import ContrastiveDataset, digits_on_grass, digits_on_grass_and_brick
 from .estimators.uca import UCA
+from .inference import UniquenessTest, uniqueness_test
 
 COLOURS = ("#0072B2", "#D55E00")  # blue and vermilion, told apart by colour-blind eyes
 
@@ -78,6 +79,16 @@ def print_table(title: str, aucs: dict[str, Array]) -> None:
         others = np.array([values for method, values in aucs.items() if method != "UCA, split"])
         pooled, best = (int(np.sum(aucs["UCA, split"] > rest)) for rest in (aucs["UCA, pooled"], others.max(axis=0)))
         print(f"split is ahead of pooled on {pooled} of {n_seeds} seeds, and ahead of every other method on {best}")
+
+
+def is_it_real(data: ContrastiveDataset) -> dict[str, UniquenessTest]:
+    """The test on digits over grass, and on grass without digits."""
+    grass = digits_on_grass(random_state=1, n_background=len(data.target)).backgrounds["grass"]
+    targets = {data.description: data.target, "grass without digits": grass}
+    return {
+        name: uniqueness_test(target, data.backgrounds, n_components=2, model=UCA(scale=False))
+        for name, target in targets.items()
+    }
 
 
 def draw(stories: Sequence[ContrastiveDataset], path: Path) -> None:
@@ -147,6 +158,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = digits_on_grass_and_brick(random_state=0)
     two = fit_all(data)[-1]
     print(f"\nThe model behind 'UCA, split', seed 0:\n\n{two.model.summary()}")
+    print("\nIs it real? Components on rows that did not choose them (uca.inference.uniqueness_test):")
+    for name, test in is_it_real(digits_on_grass(random_state=0)).items():
+        print(f"- {name}: {test.sentence}")
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "uca-demo.png"
     draw([make(random_state=0) for _, make in stories], path)
