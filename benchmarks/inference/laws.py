@@ -57,17 +57,30 @@ def other_shape(rng: Rng, *, n: int, p: int) -> Draw:
     return Draw(factor_rows(rng, n, loadings), [heavy])
 
 
-def repeated(rng: Rng, *, subjects: int, rows: int, p: int, m: int = 1, labelled: bool = True) -> Draw:
-    """Several rows a subject, who differ from one another by as much as rows within a subject do, in every dataset alike."""
+def repeated(
+    rng: Rng, *, subjects: int, rows: int, p: int, in_background: int | None = None, labelled: bool = True
+) -> Draw:
+    """Several rows a subject, who differ from one another by as much as rows within a subject do, in both datasets alike."""
     loadings = normal(rng, FACTORS, p)
 
-    def dataset() -> np.ndarray:
-        between = factor_rows(rng, subjects, loadings)
-        return np.repeat(between, rows, axis=0) + factor_rows(rng, subjects * rows, loadings)
+    def dataset(n: int) -> np.ndarray:
+        between = factor_rows(rng, n, loadings)
+        return np.repeat(between, rows, axis=0) + factor_rows(rng, n * rows, loadings)
 
-    labels = np.repeat(np.arange(subjects), rows)
-    groups = [labels + subjects * j for j in range(m + 1)] if labelled else None
-    return Draw(dataset(), [dataset() for _ in range(m)], groups)
+    counts = (subjects, in_background or subjects)
+    groups = [np.repeat(np.arange(n), rows) + 1000 * j for j, n in enumerate(counts)] if labelled else None
+    target, background = map(dataset, counts)
+    return Draw(target, [background], groups)
+
+
+def binary(rng: Rng, *, n: int, n_background: int, p: int) -> Draw:
+    """Rare yes-or-no features with something in common, from one law: a small half may not show some of them at all."""
+    loadings = 0.5 * normal(rng, FACTORS, p)
+
+    def dataset(rows: int) -> np.ndarray:
+        return (factor_rows(rng, rows, loadings) > 2.0).astype(float)
+
+    return Draw(dataset(n), [dataset(n_background)])
 
 
 def planted(rng: Rng, *, n: int, p: int, strength: float, directions: int = 1, m: int = 1) -> Draw:
@@ -90,8 +103,12 @@ NULLS: dict[str, Callable[[Rng], Draw]] = {
     "400 target rows, 40 background rows": lambda rng: same_law(rng, n=400, n_background=40, p=20),
     "p > n: 60 rows, 150 features": lambda rng: same_law(rng, n=60, n_background=60, p=150),
     "repeated rows, groups given": lambda rng: repeated(rng, subjects=16, rows=8, p=20),
+    "repeated rows, 16 and 9 subjects, groups given": lambda rng: repeated(
+        rng, subjects=16, in_background=9, rows=15, p=20
+    ),
     "shared factors, 5 backgrounds": lambda rng: same_law(rng, n=100, n_background=100, p=20, m=5),
-    "repeated rows, 2 backgrounds, groups given": lambda rng: repeated(rng, subjects=10, rows=15, p=20, m=2),
+    "400 target rows, 12 background rows": lambda rng: same_law(rng, n=400, n_background=12, p=20),
+    "rare binary features, 400 and 40 rows": lambda rng: binary(rng, n=400, n_background=40, p=40),
     "24 rows": lambda rng: same_law(rng, n=24, n_background=24, p=10),
     "5 features": lambda rng: same_law(rng, n=100, n_background=100, p=5, factors=2),
     "heavy tails (t3), no factors": lambda rng: same_law(rng, n=100, n_background=100, p=20, factors=0, law=student),

@@ -22,8 +22,10 @@ from joblib import Parallel, delayed
 from scipy import stats
 
 from uca import UCA, pool
+from uca._parameters import seed_from
 from uca.datasets import DataNotFoundError, digits_on_grass, digits_on_grass_and_brick, load_mice
 from uca.inference import estimate_n_components, uniqueness_test
+from uca.inference.heldout import HeldOut
 from uca.inference.parallel import streams
 from uca.inference.sample import check_sample
 from uca.inference.uniqueness import FIT_TOLERANCE, N_SPLITS, conclude, measure_halves
@@ -60,11 +62,12 @@ class Known(dict[str, Any]):
 def all_ways(draw: Draw, seed: int, *, rivals: bool) -> dict[str, float]:
     """p-values for "nothing is unique": ours, and the others on the same data."""
     sample = check_sample(draw.target, draw.backgrounds, draw.groups)
-    model = UCA(n_components=1, tol=FIT_TOLERANCE)
-    measured = [measure_halves(stream, sample, model) for stream in streams(seed, N_SPLITS)]
-    z, logs, errors = (np.concatenate([part[i] for part in measured]) for i in range(3))
+    model = UCA(n_components=1, tol=FIT_TOLERANCE, solver="root" if len(draw.backgrounds) == 1 else "auto")
+    measured = [measure_halves(stream, sample, model) for stream in streams(seed_from(seed), N_SPLITS)]
+    halves = HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True)))
+    z = halves.z
     found = {
-        "ours": float(conclude(sample, z, logs, errors, alpha=LEVEL, n_splits=N_SPLITS).pvalues[0]),
+        "ours": float(conclude(sample, halves, model, LEVEL).pvalues[0]),
         "one split": float(stats.norm.sf(z[0, :, 0]).max()),
         "twice the median": twice_median(z[:, :, 0]),
         "spread": float(z[:, 0, 0].mean()),
@@ -100,7 +103,7 @@ def rates(law: Callable[[np.random.Generator], Draw], n: int, n_rivals: int) -> 
 def levels(scale: float, known: Known) -> dict[str, Any]:
     for name, law in {**NULLS, **WARNINGS}.items():
         if name not in known:
-            known[name] = rates(law, max(20, round(1000 * scale)), max(10, round(60 * scale)))
+            known[name] = rates(law, max(20, round(1000 * scale)), max(10, round(40 * scale)))
             show(name, known[name])
     return dict(known)
 

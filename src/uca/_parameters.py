@@ -89,6 +89,8 @@ def seed_from(random_state: Any) -> int:
     """An integer seed; None is a fixed one, so that results are reproducible by default."""
     if random_state is None:
         return 0
+    if isinstance(random_state, np.random.Generator):
+        return int(random_state.integers(np.iinfo(np.int32).max))
     return int(check_random_state(random_state).randint(np.iinfo(np.int32).max))
 
 

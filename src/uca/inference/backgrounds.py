@@ -22,12 +22,12 @@ from .parameters import check_model
 from .sample import Sample, check_sample
 from .stability import compare
 
-NONE = 1e-6  # a multiplier below this is 0
+NONE = 1e-6  # a multiplier, or a relative gain, below this is 0
 TURNED = 0.9  # cosine below which components have turned (26 degrees)
 POOLED = -1
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class BackgroundInfluence:
     """Result of :func:`background_influence`; ``print`` it for the table.
 
@@ -69,6 +69,11 @@ class BackgroundInfluence:
         """Attainable target variance with all backgrounds."""
         return float(self.model.certificate_.upper)
 
+    def _gain(self, value: float) -> float:
+        """What a value is above that of all backgrounds, relative; rounding is nothing."""
+        gain = value / self.value - 1.0
+        return gain if abs(gain) > NONE else 0.0
+
     def verdict(self, name: str) -> str:
         """``"redundant"``, ``"replaceable"``, ``"decisive"`` or ``"counts"``; empty for what is no background."""
         if name not in self.background_names:
@@ -76,7 +81,7 @@ class BackgroundInfluence:
         j = self.background_names.index(name)
         if self.lambdas[j] <= NONE:
             return "redundant"
-        if abs(self.values[j] / self.value - 1.0) <= NONE:
+        if self._gain(float(self.values[j])) == 0.0:
             return "replaceable"
         return "decisive" if self.subspace_cosines[j] < TURNED else "counts"
 
@@ -106,7 +111,7 @@ class BackgroundInfluence:
                 "left out": name,
                 "lambda": float(self.lambdas[j]),
                 "value": float(self.values[j]),
-                "gain": float(self.values[j] / self.value - 1.0),
+                "gain": self._gain(float(self.values[j])),
                 "cosine": float(self.cosines[j]),
                 "subspace cosine": float(self.subspace_cosines[j]),
             }
@@ -116,9 +121,9 @@ class BackgroundInfluence:
             rows.append(
                 {
                     "left out": "(none: all pooled)",
-                    "lambda": float("nan"),
+                    "lambda": None,
                     "value": self.pooled_value,
-                    "gain": self.pooled_value / self.value - 1.0,
+                    "gain": self._gain(self.pooled_value),
                     "cosine": self.pooled_cosine,
                     "subspace cosine": self.pooled_subspace_cosine,
                 }
@@ -151,7 +156,7 @@ class BackgroundInfluence:
         rows = [
             [
                 row["left out"],
-                "" if np.isnan(row["lambda"]) else f"{row['lambda']:.4g}",
+                "" if row["lambda"] is None else f"{row['lambda']:.4g}",
                 f"{row['value']:.4g}",
                 f"{100 * row['gain']:+.1f} %",
                 f"{row['cosine']:.2f}",
@@ -204,7 +209,7 @@ def background_influence(
     >>> background_influence(treated, {"control": control, "noise": noise}).decisive
     ['control']
     """
-    sample = check_sample(X, backgrounds)
+    sample = check_sample(X, backgrounds, min_subjects=2)
     k = check_n_components(n_components, sample.n_features)
     copy = check_model(model, n_components=k)
     m = len(sample.names)

@@ -23,7 +23,7 @@ from ..operators.array_api import to_numpy
 FEW = 0.05  # share of the rows
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class RowLeverage:
     """Result of :func:`row_leverage`; ``print`` it for the table.
 

@@ -34,7 +34,7 @@ MOST = 10  # components looked at by default
 SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class NumberOfComponents:
     """Result of :func:`estimate_n_components`; ``print`` it for the table.
 

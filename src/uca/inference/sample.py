@@ -7,6 +7,7 @@ single rows.
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -20,7 +21,7 @@ from .._validation import Datasets, check_datasets, count_not_finite, label_of, 
 from ..estimators.uca import UCA
 from ..operators.array_api import to_numpy
 
-MIN_SUBJECTS = 4  # in every dataset: two on each side of a split
+MIN_SUBJECTS = 8  # in every dataset, where rows are split in halves: four on each side
 
 
 @dataclass(frozen=True)
@@ -70,11 +71,12 @@ class Sample:
         return model.fit(arrays[0], backgrounds=dict(zip(self.names, arrays[1:], strict=True)) or None)
 
 
-def check_sample(X: Any, backgrounds: Any, groups: Any = None) -> Sample:
+def check_sample(X: Any, backgrounds: Any, groups: Any = None, *, min_subjects: int = MIN_SUBJECTS) -> Sample:
     """Check rows and subjects.
 
     ``groups`` labels subjects: one sequence for each dataset (a list, target first; or a dict by name, with ``"target"``),
-    one for the target alone, or one for all rows stacked. None in place of a sequence: rows are independent.
+    one for the target alone, or one for all rows stacked. None in place of a sequence: rows are independent. Every dataset
+    must have ``min_subjects`` of them.
     """
     given = name_backgrounds(backgrounds)
     if not given:
@@ -86,7 +88,7 @@ def check_sample(X: Any, backgrounds: Any, groups: Any = None) -> Sample:
         UCA(),
         _numpy(X),
         {name: _numpy(table) for name, table in given.items()},
-        min_rows=MIN_SUBJECTS,
+        min_rows=2,
     )
     _check_finite(data)
     arrays = tuple(array.tocsr() if sparse.issparse(array) else np.asarray(array) for array in data.arrays)
@@ -94,10 +96,10 @@ def check_sample(X: Any, backgrounds: Any, groups: Any = None) -> Sample:
     subjects = _codes(labels, [array.shape[0] for array in arrays], data.labels)
     sample = Sample(arrays, data.names, subjects, any(part is not None for part in labels), data.columns)
     for n, label in zip(sample.n_subjects, data.labels, strict=True):
-        if n < MIN_SUBJECTS:
+        if n < min_subjects:
             raise ValueError(
-                f"{label} has {n} groups; at least {MIN_SUBJECTS} are needed, two on each side of a split. "
-                "With fewer subjects nothing can be said about others."
+                f"{label} has {n} {'groups' if sample.grouped else 'rows'}; at least {min_subjects} are needed. "
+                "From fewer, nothing can be said about others."
             )
     return sample
 
@@ -117,6 +119,8 @@ def _group_lists(groups: Any, names: Sequence[str], n_rows: Sequence[int]) -> li
     """Labels for each dataset, or None for one whose rows are independent."""
     if groups is None:
         return [None] * len(n_rows)
+    if isinstance(groups, str) or hasattr(groups, "columns"):
+        raise TypeError("groups must hold labels of rows: a list with one sequence for each dataset, target first")
     if isinstance(groups, Mapping):
         if "target" in names:
             raise ValueError("a background is called 'target': give groups as a list, target first, not as a dict")
@@ -124,7 +128,8 @@ def _group_lists(groups: Any, names: Sequence[str], n_rows: Sequence[int]) -> li
         if unknown:
             raise ValueError(f"groups names {unknown}, but the datasets are 'target' and {list(names)}")
         return [_listed(groups.get(name)) for name in ("target", *names)]
-    parts = list(groups)
+    parts = _listed(groups) if hasattr(groups, "shape") else list(groups)
+    assert parts is not None
     if any(part is None or _is_sequence(part) for part in parts):
         if len(parts) == 2 and isinstance(parts[1], Mapping):  # the target's, and a dict like the backgrounds
             return _group_lists({"target": parts[0], **parts[1]}, names, n_rows)
@@ -135,6 +140,12 @@ def _group_lists(groups: Any, names: Sequence[str], n_rows: Sequence[int]) -> li
             )
         return [_listed(part) for part in parts]
     if len(parts) == n_rows[0]:
+        warnings.warn(
+            "groups has labels for the target alone: rows of the backgrounds are taken as independent. Give a list with one "
+            "sequence for each dataset, target first, and None where that is so",
+            UserWarning,
+            stacklevel=4,
+        )
         return [parts, *[None] * (len(n_rows) - 1)]
     if len(parts) == sum(n_rows):
         stops = np.cumsum(n_rows).tolist()
@@ -150,7 +161,22 @@ def _is_sequence(value: Any) -> bool:
 
 
 def _listed(part: Any) -> list[Any] | None:
-    return None if part is None else list(part.to_list() if hasattr(part, "to_list") else part)
+    if part is None:
+        return None
+    array = np.asarray(part, dtype=object)
+    if array.ndim == 2 and array.shape[1] == 1:
+        array = array[:, 0]
+    if array.ndim != 1:
+        raise ValueError(f"groups must be one label a row; got an array of shape {array.shape}")
+    return array.tolist()
+
+
+def _is_missing(value: Any) -> bool:
+    """None, NaN, NaT and pandas' NA: all that does not equal itself."""
+    try:
+        return value is None or bool(value != value)
+    except TypeError:
+        return True
 
 
 def _codes(labels: Sequence[list[Any] | None], n_rows: Sequence[int], said: Sequence[str]) -> tuple[Array, ...]:
@@ -163,7 +189,7 @@ def _codes(labels: Sequence[list[Any] | None], n_rows: Sequence[int], said: Sequ
             continue
         if len(part) != n:
             raise ValueError(f"groups has {len(part)} labels for {label}, which has {n} rows: give one for each row")
-        if any(value is None or value != value for value in part):
+        if any(map(_is_missing, part)):
             raise ValueError(f"groups of {label} has missing labels: give every row a subject, or leave such rows out")
         out.append(np.array([known.setdefault(value, len(known)) for value in part]))
     return tuple(out)

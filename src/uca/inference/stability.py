@@ -19,7 +19,7 @@ import numpy as np
 from scipy.optimize import linear_sum_assignment
 from scipy.special import ndtri
 
-from .._parameters import check_n_components, check_number, check_positive_int, seed_from
+from .._parameters import check_choice, check_n_components, check_number, check_positive_int, seed_from
 from .._types import Array
 from ..estimators.summary import Summary, text_table
 from ..estimators.uca import UCA
@@ -29,10 +29,11 @@ from .sample import Sample, check_sample
 from .subjects import resample
 
 SPREAD_FLOOR = 1e-12  # of a loading that never moves
+MIN_SUBJECTS = 4  # in every dataset
 MIN_RESAMPLES = 20  # that a standard error may rest on
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Bootstrap:
     """Result of :func:`bootstrap`; ``print`` it for the table.
 
@@ -156,6 +157,7 @@ def bootstrap(
     n_resamples: int = 200,
     groups: Any = None,
     level: float = 0.95,
+    align: str = "match",
     random_state: Any = None,
     model: UCA | None = None,
     n_jobs: int | None = None,
@@ -172,6 +174,11 @@ def bootstrap(
         At least 20.
     level : float, default=0.95
         Coverage of intervals, and of the decision which loadings are reliable.
+    align : {"match", "rotation"}, default="match"
+        How components of a resample are laid beside those of all rows before loadings are compared. "match" pairs them one
+        to one and sets signs. "rotation" turns their whole space (orthogonal Procrustes), so that components which mix
+        do not blur one another; with many components beside few features it hides what moves, and calls loadings
+        reliable that are not.
 
     Returns
     -------
@@ -179,9 +186,8 @@ def bootstrap(
 
     Notes
     -----
-    Components of a resample are rotated within their space to the components of all rows (orthogonal Procrustes) before
-    loadings are compared, so that components that swap or mix among themselves do not blur one another. ``cosines`` compare
-    single components before that rotation, each with the best match that a one-to-one assignment finds.
+    Percentile intervals of variances and multipliers can lie beside the estimate, where resampling moves it systematically:
+    that shift is the optimism of the fit. Spaces are compared by principal angles, whatever ``align`` is.
 
     Examples
     --------
@@ -198,11 +204,12 @@ def bootstrap(
     if n_resamples < MIN_RESAMPLES:
         raise ValueError(f"n_resamples must be at least {MIN_RESAMPLES}; got {n_resamples}")
     level = check_number("level", level, 0.5, 0.9999)
-    sample = check_sample(X, backgrounds, groups)
+    sample = check_sample(X, backgrounds, groups, min_subjects=MIN_SUBJECTS)
+    check_choice("align", align, ("match", "rotation"))
     k = check_n_components(n_components, sample.n_features)
     fitted = sample.fit(check_model(model, n_components=k), sample.arrays)
     seeds = streams(seed_from(random_state), n_resamples)
-    found = run(refit_resample, seeds, sample, fitted, n_jobs=n_jobs, verbose=verbose, what="refits")
+    found = run(refit_resample, seeds, sample, fitted, align, n_jobs=n_jobs, verbose=verbose, what="refits")
     cosines, spaces, loadings, lambdas, variances, converged = (np.stack(part) for part in zip(*found, strict=True))
     tail = (1.0 - level) / 2
     low, high = np.quantile(loadings, [tail, 1.0 - tail], axis=0)
@@ -226,25 +233,26 @@ def bootstrap(
     )
 
 
-def refit_resample(stream: np.random.SeedSequence, sample: Sample, fitted: UCA) -> tuple[Any, ...]:
+def refit_resample(stream: np.random.SeedSequence, sample: Sample, fitted: UCA, align: str) -> tuple[Any, ...]:
     """Cosines, cosines of spaces, aligned loadings, multipliers, variances, and whether the fit converged."""
     model = check_model(fitted)
     sample.fit(model, sample.take(resample(sample.subjects, np.random.default_rng(stream))))
     reference, components = (part._fitted("components_").astype(float) for part in (fitted, model))
-    cosines, spaces, rotation = compare(reference, components)
+    cosines, spaces, turned = compare(reference, components)
+    laid = turned[align] @ components
     variances = np.column_stack([model._fitted("explained_variance_"), model._fitted("background_variance_")])
     return (
         cosines,
         spaces,
-        (rotation @ components).astype(np.float32),
+        laid.astype(np.float32),
         model._fitted("lambdas_").astype(float),
         variances.astype(float),
         model.certificate_.status == "optimal",
     )
 
 
-def compare(reference: Array, components: Array) -> tuple[Array, Array, Array]:
-    """Cosines of matched components, smallest cosines of leading spaces, and the rotation to the reference."""
+def compare(reference: Array, components: Array) -> tuple[Array, Array, dict[str, Array]]:
+    """Cosines of matched components, smallest cosines of leading spaces, and what lays components beside the reference."""
     overlap = reference @ components.T
     rows, columns = linear_sum_assignment(-np.abs(overlap))
     cosines = np.abs(overlap[rows, columns]).clip(max=1.0)
@@ -252,4 +260,6 @@ def compare(reference: Array, components: Array) -> tuple[Array, Array, Array]:
         np.linalg.svd(overlap[: i + 1, : i + 1], compute_uv=False)[-1].clip(max=1.0) for i in range(len(reference))
     ]
     left, _, right = np.linalg.svd(overlap)
-    return cosines, np.array(spaces), left @ right
+    match = np.zeros_like(overlap)
+    match[rows, columns] = np.where(overlap[rows, columns] < 0, -1.0, 1.0)
+    return cosines, np.array(spaces), {"match": match, "rotation": left @ right}

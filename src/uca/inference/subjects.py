@@ -33,7 +33,7 @@ def halves(subjects: Sequence[Array], rng: np.random.Generator) -> tuple[Array, 
         if all(_two_each(codes, side) for codes, side in zip(subjects, sides, strict=True)):
             return sides
     raise ValueError(
-        "groups cannot be split so that every dataset has two subjects on each side: too few occur in the same datasets"
+        "groups cannot be split so that every dataset has subjects on both sides: too few occur in the same datasets"
     )
 
 

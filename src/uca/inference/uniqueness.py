@@ -23,29 +23,35 @@ and less for one that does; z of small halves varies by more than 1, and where r
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtr, ndtri
+from scipy.special import ndtr, stdtrit
 
 from .._parameters import check_n_components, check_positive_int, seed_from
 from .._types import Array
 from ..estimators.summary import Summary, text_table
 from ..estimators.uca import UCA
-from .heldout import held_out
+from .heldout import HeldOut, held_out
 from .parallel import run, streams
 from .parameters import check_alpha, check_model
 from .sample import Sample, check_sample
 from .subjects import halves
 
-SPREAD = 0.7  # variance of the mean z over many halves, under the null hypothesis: bound, with room
-SPREAD_ONE = 0.85  # the same for one pair of halves
+PARAMETERS = ("center", "scale", "bound", "components")
+SPREAD = 0.6  # variance of the mean z over many halves, under the null hypothesis: bound, with room
+SMALL_SAMPLE = 4.0  # rows or subjects: what the smallest dataset's number adds to it, as 1 + SMALL_SAMPLE / number
+SPREAD_ONE = 0.8  # the same for one pair of halves
+MOST = 5  # components, where no number is given
+SMALL = 64  # features up to which root finding is the faster solver for one background
+FEW = 20  # rows or subjects below which the result says that they are few
 N_SPLITS = 10  # random halvings; more make the p-value depend less on luck, and cost time
 FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives a valid test, a good one is enough
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class UniquenessTest:
     """Result of :func:`uniqueness_test`; ``print`` it for the table.
 
@@ -71,8 +77,8 @@ class UniquenessTest:
     grouped : bool
         Whether ``groups`` were given.
     n_features : int
-    scale : bool or str
-        How the model scaled.
+    parameters : dict
+        Those of the model that matter: ``center``, ``scale``, ``bound`` and ``components``.
     """
 
     n_unique_: int
@@ -89,7 +95,7 @@ class UniquenessTest:
     n_subjects: tuple[int, ...]
     grouped: bool
     n_features: int
-    scale: bool | str
+    parameters: dict[str, Any]
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -117,25 +123,32 @@ class UniquenessTest:
     def sentence(self) -> str:
         """The result in words."""
         k, n = len(self.pvalues), self.n_unique_
-        who = (
-            f"{_count(self.n_subjects[0], 'subject')} ({_count(self.n_rows[0], 'row')})"
-            if self.grouped
-            else _count(self.n_rows[0], "row")
-        )
-        others = (
-            "the background"
-            if len(self.background_names) == 1
-            else f"every one of {len(self.background_names)} backgrounds"
-        )
+        others = f"every one of {len(self.background_names)} backgrounds"
         found = "No component varies" if n == 0 else ("Component 1 varies" if n == 1 else f"Components 1 to {n} vary")
-        chosen = "it" if n < 2 else "them"
+        units = ", each in units of its own deviations" if self.parameters["scale"] is True else ""
         text = (
-            f"{found} more in the target than in {others}, on rows that did not choose {chosen} "
-            f"(level {100 * self.alpha:g} %; target: {who}; {_count(self.n_splits, 'random halving')})."
+            f"{found} more in the target than in {'the background' if len(self.background_names) == 1 else others}{units}, "
+            f"on rows that did not choose {'it' if n < 2 else 'them'} (level {100 * self.alpha:g} %, {self._sizes()}, "
+            f"{self.n_splits} random halving{'' if self.n_splits == 1 else 's'})."
         )
-        if n == k:
-            return f"{text} All {k} that were tested are unique; there may be more." if k > 1 else text
-        return f"{text} Component {n + 1} is not told from the others: {self._reason(n)}."
+        if n < k:
+            text += f" Component {n + 1} is not told from the others: {self._reason(n)}."
+        elif k > 1:
+            text += f" All {k} that were tested are unique; there may be more."
+        if min(self.n_subjects) < FEW:
+            text += (
+                f" The smallest dataset has {min(self.n_subjects)} independent {'subjects' if self.grouped else 'rows'}: "
+                "few, so take p-values near the level with care."
+            )
+        return text
+
+    def _sizes(self) -> str:
+        """Independent units of every dataset."""
+        sizes = [
+            f"{name} {f'{n} subjects with {rows} rows' if n < rows else f'{rows} rows'}"
+            for name, n, rows in zip(("target", *self.background_names), self.n_subjects, self.n_rows, strict=True)
+        ]
+        return ", ".join(sizes)
 
     def _reason(self, i: int) -> str:
         p = [*self.background_pvalues[i], self.average_pvalues[i]]
@@ -176,7 +189,7 @@ def uniqueness_test(
     X: Any,
     backgrounds: Any,
     *,
-    n_components: int = 5,
+    n_components: int | None = None,
     n_splits: int = N_SPLITS,
     groups: Any = None,
     alpha: float = 0.05,
@@ -192,8 +205,8 @@ def uniqueness_test(
     X : array, sparse matrix or table of shape (n, p)
         Rows of the target.
     backgrounds : array, list or tuple of arrays, or dict of name -> array
-    n_components : int, default=5
-        Components to test, in order.
+    n_components : int, optional
+        Components to test, in order. Default: 5, or as many as there are features.
     n_splits : int, default=10
         Random halvings; each is used both ways, so there are twice as many fits.
     groups : optional
@@ -237,22 +250,23 @@ def uniqueness_test(
     alpha = check_alpha(alpha)
     check_positive_int("n_splits", n_splits)
     sample = check_sample(X, backgrounds, groups)
-    k = check_n_components(n_components, sample.n_features)
+    k = check_n_components(min(MOST, sample.n_features) if n_components is None else n_components, sample.n_features)
     refit = check_model(model, n_components=k)
     refit.set_params(tol=max(refit.tol, FIT_TOLERANCE))
+    if refit.solver == "auto" and len(sample.names) == 1 and sample.n_features <= SMALL:
+        refit.set_params(solver="root")
     seeds = streams(seed_from(random_state), n_splits)
     measured = run(measure_halves, seeds, sample, refit, n_jobs=n_jobs, verbose=verbose, what="halvings")
-    z, logs, errors = (np.concatenate([part[i] for part in measured]) for i in range(3))
-    return conclude(sample, z, logs, errors, alpha=alpha, n_splits=n_splits, scale=refit.scale)
+    return conclude(sample, HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True))), refit, alpha)
 
 
-def measure_halves(stream: np.random.SeedSequence, sample: Sample, model: UCA) -> tuple[Array, Array, Array]:
-    """One halving, both ways: z-scores, log variances and their errors, each (2, m + 1, k)."""
+def measure_halves(stream: np.random.SeedSequence, sample: Sample, model: UCA) -> tuple[Array, ...]:
+    """One halving, both ways: the arrays of :class:`~.heldout.HeldOut`, each (2, m + 1, k)."""
     first = halves(sample.subjects, np.random.default_rng(stream))
     sides = (first, tuple(~side for side in first))
     found = []
     for train, test in (sides, sides[::-1]):
-        sample.fit(model, sample.take(train))
+        _fit_half(model, sample, train)
         found.append(
             held_out(
                 sample.take(test),
@@ -262,35 +276,44 @@ def measure_halves(stream: np.random.SeedSequence, sample: Sample, model: UCA) -
                 scale=model.scale,
             )
         )
-    return (
-        np.stack([part.z for part in found]),
-        np.stack([part.log_variance for part in found]),
-        np.stack([part.error for part in found]),
-    )
+    return tuple(np.stack([getattr(part, field.name) for part in found]) for field in fields(HeldOut))
 
 
-def spread(z: Array, n_splits: int) -> Array:
+def _fit_half(model: UCA, sample: Sample, rows: Sequence[Array]) -> None:
+    try:
+        sample.fit(model, sample.take(rows))
+    except ValueError as error:  # bounds that no direction of a half keeps, a target that does not vary in it
+        raise type(error)(f"the model cannot be fitted to a random half of the rows: {error}") from error
+
+
+def spread(z: Array, n_splits: int, smallest: int) -> Array:
     """Variance to allow the mean of z over all halves, axis 0, under the null hypothesis.
 
-    ``SPREAD`` bounds it for many halvings. Where the z of different halves agree more than independent noise could
-    (their variance is below ``1 - SPREAD``), their mean varies by the rest.
+    ``SPREAD`` bounds it for many halvings of large samples, where a single z has variance 1. Where the z of different halves
+    agree more than independent noise could (their variance is below ``1 - SPREAD``), their mean varies by the rest; where
+    they vary by more than 1, as in small samples, so does the mean. ``smallest`` is the number of independent rows or
+    subjects of the smallest dataset: errors of few are uncertain themselves.
     """
+    room = 1.0 + SMALL_SAMPLE / smallest
     least = SPREAD + (SPREAD_ONE - SPREAD) / n_splits
-    return np.maximum(least, 1.0 - _variance(z)) if len(z) > 2 else np.full(z.shape[1:], least)
+    if len(z) <= 2:
+        return np.full(z.shape[1:], room * least)
+    within = _variance(z)
+    return room * np.maximum.reduce([np.full_like(within, least), 1.0 - within, SPREAD * within])
 
 
 def _variance(z: Array) -> Array:
     return ((z - z.mean(axis=0)) ** 2).sum(axis=0) / (len(z) - 1)
 
 
-def conclude(
-    sample: Sample, z: Array, logs: Array, errors: Array, *, alpha: float, n_splits: int, scale: bool | str = True
-) -> UniquenessTest:
-    """The result from z-scores, log variances and errors of all halves, each (halves, m + 1, k)."""
-    separate = ndtr(-z.mean(axis=0) / np.sqrt(spread(z, n_splits)))
+def conclude(sample: Sample, halves: HeldOut, model: UCA, alpha: float) -> UniquenessTest:
+    """The result from what all halves measured, arrays of shape (halves, m + 1, k)."""
+    n_splits = len(halves.z) // 2
+    separate = ndtr(-halves.z.mean(axis=0) / np.sqrt(spread(halves.z, n_splits, min(sample.n_subjects))))
     pvalues = np.maximum.accumulate(separate.max(axis=0))
-    centre = logs.mean(axis=0)
-    reach = -ndtri(alpha / 2) * errors.mean(axis=0) * np.sqrt(SPREAD + (SPREAD_ONE - SPREAD) / n_splits)
+    centre = halves.log_variance.mean(axis=0)
+    reach = (stdtrit(halves.df, 1.0 - alpha / 2) * halves.error).mean(axis=0)
+    reach *= np.sqrt(SPREAD + (SPREAD_ONE - SPREAD) / n_splits)
     return UniquenessTest(
         n_unique_=int(np.sum(pvalues <= alpha)),
         pvalues=pvalues,
@@ -306,13 +329,9 @@ def conclude(
         n_subjects=sample.n_subjects,
         grouped=sample.grouped,
         n_features=sample.n_features,
-        scale=scale,
+        parameters={name: getattr(model, name) for name in PARAMETERS},
     )
 
 
 def _p(value: float) -> str:
     return "<.001" if value < 0.001 else f"{value:.3f}"
-
-
-def _count(n: int, word: str) -> str:
-    return f"{n} {word}{'' if n == 1 else 's'}"

@@ -14,6 +14,7 @@ import numpy as np
 from .._types import Array
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest
 from ..inference.leverage import leverage_of
+from ..inference.uniqueness import PARAMETERS
 from .inputs import Inputs
 from .scores import frames, standards
 
@@ -52,11 +53,15 @@ def _check_same(model: Any, name: str, result: Any) -> None:
     names = list(result.background_names if fitted is None else fitted.background_names_)
     if set(names) != set(own):
         raise ValueError(f"{name} is about the backgrounds {names}, but the model was fitted with {own}")
-    n_features, scale = (result.n_features, result.scale) if fitted is None else (fitted.n_features_in_, fitted.scale)
+    n_features = result.n_features if fitted is None else fitted.n_features_in_
     if n_features != model.n_features_in_:
         raise ValueError(f"{name} is about {n_features} features, but the model was fitted on {model.n_features_in_}")
-    if scale != model.scale:
-        raise ValueError(f"{name} was made with scale={scale!r}, but the model has {model.scale!r}: pass model= to it")
+    used = result.parameters if fitted is None else {key: getattr(fitted, key) for key in PARAMETERS}
+    for key, value in used.items():
+        if repr(value) != repr(getattr(model, key)):
+            raise ValueError(
+                f"{name} was made with {key}={value!r}, but the model has {getattr(model, key)!r}: pass model= to it"
+            )
 
 
 def context(model: Any, data: Inputs, found: Evidence) -> dict[str, Any]:
