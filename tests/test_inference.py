@@ -91,8 +91,14 @@ class TestHeldOut:
         rows = rng.normal(size=(200, P))
         rows[0] = 1e4
         subjects = [np.arange(200), np.arange(200, 400)]
-        got = held_out([rows, rng.normal(size=(200, P))], subjects, np.eye(P)[:1], center=True, scale=False)
-        assert np.exp(got.log_variance[0, 0]) < 1 + 2 * FAR**2 * P / 200  # untouched, it would be half a million
+        everywhere = np.full((1, P), P**-0.5)
+        others = rng.normal(size=(200, P))
+        got = held_out([rows, others], subjects, everywhere, center=True, scale=True)
+        assert (
+            np.exp(got.log_variance[0, 0]) < 1 + 2 * FAR**2 * P / 200
+        )  # untouched, it would be 12: all correlations are 1
+        common = held_out([rows, others], subjects, everywhere, center=True, scale=False)
+        np.testing.assert_allclose(np.exp(common.log_variance[0, 0]), np.var(rows @ everywhere[0], ddof=1), rtol=1e-9)
 
     def test_errors_count_subjects_not_rows(self, rng):
         rows = [rng.normal(size=(60, P)), rng.normal(size=(50, P))]
@@ -108,14 +114,42 @@ class TestHeldOut:
         np.testing.assert_allclose(copies.error, single.error, rtol=0.03)  # the divisor counts rows
         np.testing.assert_allclose(copies.z, single.z, rtol=0.05, atol=0.05)  # logs differ by the divisor
 
-    def test_direction_without_variance(self, rng):
+    @pytest.mark.parametrize("scale", [True, "target", False])
+    def test_feature_that_is_constant_somewhere_counts_nowhere(self, rng, scale):
         rows = [rng.normal(size=(30, P)), rng.normal(size=(30, P))]
-        rows[1][:, 0] = 4.0  # constant in the background
+        rows[1][:, 0] = 4.0
         subjects = [np.arange(30), np.arange(30, 60)]
-        got = held_out(rows, subjects, np.eye(P)[:2], center=True, scale=True)
-        assert got.z[0, 0] == 8.0
-        assert got.z[0, 1] == 0.0  # one feature, scaled to 1 in both
-        assert np.isfinite(got.log_variance).all()
+        components = orthonormal(rng, 2)
+        got = held_out(rows, subjects, components, center=True, scale=scale)
+        without = components.copy()
+        without[:, 0] = 0.0
+        same = held_out(rows, subjects, without, center=True, scale=scale)
+        np.testing.assert_array_equal(got.z[0], same.z[0])
+        alone = held_out(rows, subjects, np.eye(P)[:2], center=True, scale=scale)
+        assert alone.z[0, 0] == 0.0
+        assert np.isfinite(alone.log_variance).all()
+
+    def test_unequal_subjects_against_leaving_each_out(self, rng):
+        sizes = [60, *[5] * 11]
+        codes = [np.repeat(np.arange(12), sizes), np.repeat(np.arange(20, 32), sizes)]
+        rows = [np.repeat(rng.normal(size=(12, P)), sizes, axis=0) + rng.normal(size=(115, P)) for _ in range(2)]
+        components = orthonormal(rng, 2)
+        got = held_out(rows, codes, components, center=True, scale=False)
+        whole = log_variances(rows[:1], components, center=True, scale=False)[0]
+        changes = [
+            log_variances([rows[0][codes[0] != i]], components, center=True, scale=False)[0] - whole for i in range(12)
+        ]
+        error = np.sqrt(11 / 12 * np.sum(np.square(changes), axis=0))
+        np.testing.assert_allclose(got.error[0], error, rtol=0.3)  # influences do not follow the mean
+
+    def test_bias_of_a_small_background_is_taken_out(self):
+        means = []
+        for seed in range(150):
+            rng = np.random.default_rng(seed)
+            rows = [rng.normal(size=(200, P)), rng.normal(size=(6, P))]
+            subjects = [np.arange(200), np.arange(200, 206)]
+            means.append(held_out(rows, subjects, orthonormal(rng, 1), center=True, scale=False).z[0, 0])
+        assert abs(np.mean(means)) < 0.25
 
 
 class TestSubjects:
@@ -153,7 +187,9 @@ class TestSubjects:
             ([np.arange(40)], "1 sequences for 2 datasets"),
             ({"nobody": np.arange(40)}, "the datasets are 'target' and"),
             (np.arange(7), "groups has 7 labels"),
-            ([np.repeat([1, 2], 20), None], "target X has 2 groups; at least 4"),
+            ([np.repeat([1, 2], 20), None], "target X has 2 groups; at least 8"),
+            ([pd.array([1] * 39 + [pd.NA], dtype="Int64"), None], "missing labels"),
+            ([np.ones((40, 2)), None], r"one label a row; got an array of shape \(40, 2\)"),
             ([[None] * 40, None], "missing labels"),
             ([np.full(40, np.nan), None], "missing labels"),
         ],
@@ -175,8 +211,16 @@ class TestSubjects:
         found = [uniqueness_test(target, backgrounds, n_components=1, n_splits=3, groups=form) for form in forms]
         assert {test.n_subjects for test in found} == {(10, 10, 10)}
         assert len({test.pvalues[0] for test in found}) == 1
-        alone = uniqueness_test(target, backgrounds, n_components=1, n_splits=3, groups=a)
+        column = uniqueness_test(target, backgrounds, n_components=1, n_splits=3, groups=[a[:, np.newaxis], b, c])
+        assert column.pvalues[0] == found[0].pvalues[0]
+        with pytest.warns(UserWarning, match="labels for the target alone"):
+            alone = uniqueness_test(target, backgrounds, n_components=1, n_splits=3, groups=a)
         assert alone.n_subjects == (10, 40, 40)
+        assert "b0 40 rows" in alone.sentence
+
+    def test_name_of_a_column_is_not_groups(self, rng):
+        with pytest.raises(TypeError, match="must hold labels of rows"):
+            uniqueness_test(rng.normal(size=(20, 3)), rng.normal(size=(20, 3)), groups="mouse")
 
     def test_background_called_target(self, rng):
         target, background = rng.normal(size=(20, 3)), rng.normal(size=(20, 3))
@@ -269,7 +313,7 @@ class TestUniqueness:
         model = UCA(n_components=7, scale=scale, components=components)
         test = uniqueness_test(target, backgrounds, n_components=2, n_splits=5, model=model)
         assert test.n_unique_ >= 1
-        assert test.scale == scale
+        assert test.parameters == {"center": True, "scale": scale, "bound": "mean", "components": components}
         assert not hasattr(model, "components_")  # nor fitted
         assert model.n_components == 7
 
@@ -278,8 +322,29 @@ class TestUniqueness:
         assert uniqueness_test(target, backgrounds, n_components=1, n_splits=1).n_unique_ == 1
 
     def test_fewest_rows(self, rng):
-        test = uniqueness_test(rng.normal(size=(4, 3)), rng.normal(size=(4, 3)), n_components=1)
-        assert test.n_unique_ == 0
+        with pytest.raises(ValueError, match="background 'background1' has 7 rows; at least 8 are needed"):
+            uniqueness_test(rng.normal(size=(40, 3)), rng.normal(size=(7, 3)))
+        test = uniqueness_test(rng.normal(size=(40, 3)), rng.normal(size=(8, 3)))
+        assert len(test.pvalues) == 3  # as many as there are features
+        assert "has 8 independent rows: few" in test.sentence
+
+    def test_half_that_cannot_be_fitted(self, rng):
+        target, background = rng.normal(size=(40, 3)), rng.normal(size=(40, 3))
+        bound = 1.02 * np.linalg.eigvalsh(np.corrcoef(background.T))[0]
+        UCA(bound=bound).fit(target, backgrounds=background)
+        with pytest.raises(
+            uca.InfeasibleBoundsError, match="cannot be fitted to a random half of the rows: no direction"
+        ):
+            uniqueness_test(target, background, n_components=1, model=UCA(bound=bound))
+
+    def test_generator_and_equality(self, rng):
+        target, backgrounds = study(rng, n=20)
+        one, two = (
+            uniqueness_test(target, backgrounds, n_splits=2, random_state=np.random.default_rng(5)) for _ in range(2)
+        )
+        np.testing.assert_array_equal(one.pvalues, two.pvalues)
+        assert one != two
+        assert len({one, two}) == 2
 
     def test_progress(self, rng, caplog):
         target, backgrounds = study(rng, n=20)
@@ -404,12 +469,21 @@ class TestBootstrap:
         assert "40 resamples" in str(found)
         assert found.n_unconverged == 0
 
-    def test_swapped_components_are_matched(self, rng):
+    def test_signs_and_rotations(self, rng):
         components = orthonormal(rng, 3)
-        cosines, spaces, rotation = compare(components, -components[[1, 0, 2]])
-        np.testing.assert_allclose(cosines, 1)
+        cosines, spaces, turned = compare(components, -components[[1, 0, 2]])
+        np.testing.assert_allclose(cosines, [0, 0, 1], atol=1e-9)
         np.testing.assert_allclose(spaces, [0, 1, 1], atol=1e-9)
-        np.testing.assert_allclose(rotation @ -components[[1, 0, 2]], components, atol=1e-12)
+        np.testing.assert_allclose(turned["rotation"] @ -components[[1, 0, 2]], components, atol=1e-12)
+        flipped = components * [[-1], [1], [-1]]
+        np.testing.assert_allclose(compare(components, flipped)[2]["sign"] @ flipped, components, atol=1e-12)
+
+    def test_little_is_reliable_in_noise_however_many_components(self, rng):
+        target, background = rng.normal(size=(60, 6)), rng.normal(size=(60, 6))
+        found = bootstrap(target, background, n_components=6, n_resamples=40)
+        assert found.reliable.mean() < 0.2  # a bootstrap takes the sample's components for the law's, so it is not 5 %
+        turned = bootstrap(target, background, n_components=6, n_resamples=40, align="rotation")
+        assert turned.loadings_error.max() < 1e-5  # the whole space turns back: why this is not the default
 
     def test_groups_widen_intervals_of_repeated_rows(self, rng):
         def repeated():
@@ -447,7 +521,7 @@ class TestBackgroundInfluence:
             assert found.cosines[j] == pytest.approx(abs(full.components_[0] @ part.components_[0]), abs=1e-6)
         pooled = UCA().fit(target, backgrounds=uca.pool(*backgrounds.values()))
         assert found.pooled_value == pytest.approx(pooled.certificate_.upper, rel=1e-9)
-        assert len(found.table) == 4
+        assert len(json.loads(json.dumps(found.table, allow_nan=False))) == 4
         assert "all pooled" in str(found)
 
     def test_redundant_decisive_and_replaceable(self, rng):
@@ -469,6 +543,11 @@ class TestBackgroundInfluence:
         assert found.redundant == ["quiet"]
         assert found.values[1] == pytest.approx(found.value, rel=1e-9)
         assert "Multiplier 0, changes nothing: 'quiet'" in found.sentence
+
+    def test_few_rows_will_do(self, rng):
+        assert background_influence(rng.normal(size=(20, 3)), rng.normal(size=(3, 3))).background_names == (
+            "background1",
+        )
 
     def test_one_background_leaves_pca(self, rng):
         target, backgrounds = study(rng)

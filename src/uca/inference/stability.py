@@ -7,7 +7,8 @@ features whose loading is reliable.
 
 What it is not: the variances are those of the rows that chose the components. They are optimistic in every resample as
 in the original, and their intervals with them; :func:`~uca.inference.uniqueness_test` has variances on held-out rows.
-A component can be stable and not unique, or unique and unstable.
+A component can be stable and not unique, or unique and unstable. And a bootstrap takes the sample for the law: in pure noise some loadings come
+back too, so ask whether a component is unique before asking which of its features are reliable.
 """
 
 from __future__ import annotations
@@ -16,7 +17,6 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 from scipy.special import ndtri
 
 from .._parameters import check_choice, check_n_components, check_number, check_positive_int, seed_from
@@ -42,7 +42,7 @@ class Bootstrap:
     model : UCA
         Fitted to all rows.
     cosines : array of shape (r, k)
-        For each resample: the cosine between each component and the one it is matched with.
+        For each resample: the cosine between each component and the one of the same number.
     subspace_cosines : array of shape (r, k)
         The smallest cosine of the principal angles between the spaces of the first 1, …, k components.
     loadings_low, loadings_high : arrays of shape (k, p)
@@ -76,7 +76,7 @@ class Bootstrap:
 
     @property
     def stability_(self) -> Array:
-        """Median cosine of each component with its matched counterpart, (k,): 1 is perfectly stable."""
+        """Median cosine of each component with that of the same number, (k,): 1 is perfectly stable."""
         return np.median(self.cosines, axis=0)
 
     @property
@@ -157,7 +157,7 @@ def bootstrap(
     n_resamples: int = 200,
     groups: Any = None,
     level: float = 0.95,
-    align: str = "match",
+    align: str = "sign",
     random_state: Any = None,
     model: UCA | None = None,
     n_jobs: int | None = None,
@@ -174,9 +174,9 @@ def bootstrap(
         At least 20.
     level : float, default=0.95
         Coverage of intervals, and of the decision which loadings are reliable.
-    align : {"match", "rotation"}, default="match"
-        How components of a resample are laid beside those of all rows before loadings are compared. "match" pairs them one
-        to one and sets signs. "rotation" turns their whole space (orthogonal Procrustes), so that components which mix
+    align : {"sign", "rotation"}, default="sign"
+        How components of a resample are laid beside those of all rows before loadings are compared. "sign" takes them in
+        order and sets signs. "rotation" turns their whole space (orthogonal Procrustes), so that components which mix
         do not blur one another; with many components beside few features it hides what moves, and calls loadings
         reliable that are not.
 
@@ -205,7 +205,7 @@ def bootstrap(
         raise ValueError(f"n_resamples must be at least {MIN_RESAMPLES}; got {n_resamples}")
     level = check_number("level", level, 0.5, 0.9999)
     sample = check_sample(X, backgrounds, groups, min_subjects=MIN_SUBJECTS)
-    check_choice("align", align, ("match", "rotation"))
+    check_choice("align", align, ("sign", "rotation"))
     k = check_n_components(n_components, sample.n_features)
     fitted = sample.fit(check_model(model, n_components=k), sample.arrays)
     seeds = streams(seed_from(random_state), n_resamples)
@@ -252,14 +252,12 @@ def refit_resample(stream: np.random.SeedSequence, sample: Sample, fitted: UCA, 
 
 
 def compare(reference: Array, components: Array) -> tuple[Array, Array, dict[str, Array]]:
-    """Cosines of matched components, smallest cosines of leading spaces, and what lays components beside the reference."""
+    """Cosines of components in order, smallest cosines of leading spaces, and what lays components beside the reference."""
     overlap = reference @ components.T
-    rows, columns = linear_sum_assignment(-np.abs(overlap))
-    cosines = np.abs(overlap[rows, columns]).clip(max=1.0)
+    own = overlap.diagonal()
+    cosines = np.abs(own).clip(max=1.0)
     spaces = [
         np.linalg.svd(overlap[: i + 1, : i + 1], compute_uv=False)[-1].clip(max=1.0) for i in range(len(reference))
     ]
     left, _, right = np.linalg.svd(overlap)
-    match = np.zeros_like(overlap)
-    match[rows, columns] = np.where(overlap[rows, columns] < 0, -1.0, 1.0)
-    return cosines, np.array(spaces), {"match": match, "rotation": left @ right}
+    return cosines, np.array(spaces), {"sign": np.diag(np.where(own < 0, -1.0, 1.0)), "rotation": left @ right}

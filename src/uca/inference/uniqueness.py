@@ -18,7 +18,7 @@ Why the mean. A single split is valid and depends on luck; twice the median p-va
 loses most of what repetition gains; folds that are pooled as if they were independent are liberal, because they share
 training rows. The variance of the mean of z over all halves is 1/2 for a direction that does not depend on the split,
 and less for one that does; z of small halves varies by more than 1, and where roles change the halves are not independent.
-``SPREAD`` leaves room for both: what was measured is at most 0.6 (``docs/inference.json``).
+``SPREAD`` and what :func:`spread` adds leave room for both (``docs/inference.json`` has what was measured).
 """
 
 from __future__ import annotations
