@@ -211,7 +211,7 @@ class TestGroups:
         check_numbers(got, self.expected(tables, "mouse"))
         assert got["grouped"]
         assert got["target"] == {"rows": 80, "subjects": 40}
-        assert "40 subjects (80 rows)" in got["sentence"]
+        assert "target 40 subjects with 80 rows" in got["sentence"]
 
     def test_column_of_numbers_is_no_feature_then(self, folder, tables):
         got = found("test", "treated.csv", "-b", "control.csv", "--groups", "cage", *FAST)["test"]
@@ -339,12 +339,12 @@ USAGE = [
 DATA = [
     (
         ["test", "treated.csv", "-b", "three.csv", "--drop", "cage", "--groups", "mouse"],
-        "three.csv has 3 subjects in column 'mouse'; at least 4 are needed, two on each side of a split: add subjects",
+        "three.csv has 3 subjects in column 'mouse'; at least 8 are needed, four on each side of a split: add subjects",
     ),
-    (["test", "tiny.csv", "-b", "control.csv", "--drop", "cage"], "tiny.csv has 3 rows; at least 4 are needed"),
+    (["test", "tiny.csv", "-b", "control.csv", "--drop", "cage"], "tiny.csv has 3 rows; at least 8 are needed"),
     (
         ["fit", "tiny.csv", "-b", "control.csv", "--drop", "cage", "--test"],
-        "tiny.csv has 3 rows; at least 4 are needed",
+        "tiny.csv has 3 rows; at least 8 are needed",
     ),
     ([*BASE, "-b", "unknown.csv", "--groups", "mouse"], "unknown.csv has 2 rows without a value in column 'mouse'"),
     (["test", "holes.csv", "-b", "control.csv", "--drop", "cage"], "Choose what to do: --missing"),

@@ -33,7 +33,7 @@ def subjects(study: Study, column: str | None) -> list[Array] | None:
         if count < MIN_SUBJECTS:
             what = "rows" if column is None else f"subjects in column {column!r}"
             raise ValueError(
-                f"{table.source} has {count} {what}; at least {MIN_SUBJECTS} are needed, two on each side of a split: "
+                f"{table.source} has {count} {what}; at least {MIN_SUBJECTS} are needed, four on each side of a split: "
                 f"add {'rows' if column is None else 'subjects, or name another column with --groups'}"
             )
     return groups

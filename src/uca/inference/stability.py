@@ -7,8 +7,9 @@ features whose loading is reliable.
 
 What it is not: the variances are those of the rows that chose the components. They are optimistic in every resample as
 in the original, and their intervals with them; :func:`~uca.inference.uniqueness_test` has variances on held-out rows.
-A component can be stable and not unique, or unique and unstable. And a bootstrap takes the sample for the law: in pure noise some loadings come
-back too, so ask whether a component is unique before asking which of its features are reliable.
+A component can be stable and not unique, or unique and unstable. And a bootstrap takes the sample for the law: in pure
+noise some loadings come back too, so ask whether a component is unique before asking which of its features are
+reliable.
 """
 
 from __future__ import annotations

@@ -153,7 +153,7 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
         "rows": [
             {
                 "name": row["left out"],
-                "lambda": "" if np.isnan(row["lambda"]) else f"{row['lambda']:.4g}",
+                "lambda": "" if row["lambda"] is None else f"{row['lambda']:.4g}",
                 "value": f"{row['value']:.4g}",
                 "gain": f"{100 * row['gain']:+.1f}\u202f%",
                 "cosine": f"{row['cosine']:.2f}",
