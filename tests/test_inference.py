@@ -237,7 +237,7 @@ class TestUniqueness:
         assert np.all(np.diff(test.pvalues) >= 0)
         assert test.low[0, 0] > test.high[0, 1]
         assert "Component 1 varies more in the target than in the background" in test.sentence
-        assert "Component 2 is not told from the others" in test.sentence
+        assert "Component 2: p = " in test.sentence
         assert str(test).endswith(test.sentence)
 
     def test_every_background_counts(self, rng):

@@ -76,7 +76,8 @@ def number(saved: dict[str, Any]) -> str:
 def examples(saved: dict[str, Any]) -> str:
     """Mice and demo data: the sentences, and the tables of the mice."""
     lines = [""]
-    for name, found in {**saved["demo"], **saved.get("mice", {})}.items():
+    mice = {f"mouse proteins, {name}": found for name, found in saved.get("mice", {}).items()}
+    for name, found in {**saved["demo"], **mice}.items():
         lines += [f"**{name[0].upper()}{name[1:]}.** {found['sentence']}", ""]
         if "groups = mouse" in name:
             table = found["text"].split("\n\n")[1]

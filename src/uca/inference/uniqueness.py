@@ -132,7 +132,7 @@ class UniquenessTest:
             f"{self.n_splits} random halving{'' if self.n_splits == 1 else 's'})."
         )
         if n < k:
-            text += f" Component {n + 1} is not told from the others: {self._reason(n)}."
+            text += f" Component {n + 1}: {self._reason(n)}."
         elif k > 1:
             text += f" All {k} that were tested are unique; there may be more."
         if min(self.n_subjects) < FEW:
