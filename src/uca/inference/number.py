@@ -1,6 +1,6 @@
 """How many components are unique: by the test, and by a fast screening.
 
-The test (:func:`~uca.inference.uniqueness_test`) decides. The screening is parallel analysis: the eigenvalues of
+The test (:func:`~uca.inference.uniqueness_test`, on sequential components) decides. The screening is parallel analysis: the eigenvalues of
 ``A - sum_j lambda_j B_j`` at the fitted multipliers, beside those with a target whose columns were permuted one by one,
 which keeps every feature's distribution and destroys what features have in common. It takes one eigenproblem a
 permutation. It compares with a target *without* structure, not with one that shares the background's, and errs both ways:
@@ -123,8 +123,11 @@ def estimate_n_components(
 
     Parameters
     ----------
-    X, backgrounds, n_splits, groups, alpha, random_state, model, n_jobs, verbose
+    X, backgrounds, n_splits, groups, alpha, random_state, n_jobs, verbose
         As in :func:`~uca.inference.uniqueness_test`.
+    model : UCA, optional
+        Its parameters are used. Default: ``UCA(components="sequential")``, in which every component respects every bound. Among
+        joint components, of which only the first does, a shared factor can stand between unique ones, and counting stops there.
     max_components : int, optional
         Components to look at; default 10, or as many as there are features.
     n_permutations : int, default=40
@@ -151,6 +154,7 @@ def estimate_n_components(
     if max_components is None:
         max_components = min(MOST, sample.n_features)
     seed = seed_from(random_state)
+    model = UCA(components="sequential") if model is None else model
     test = uniqueness_test(
         X,
         backgrounds,
