@@ -24,6 +24,7 @@ from uca.inference.number import permute_columns
 from uca.inference.sample import check_sample
 from uca.inference.stability import compare
 from uca.inference.subjects import halves, resample
+from uca.inference.uniqueness import by_contrast
 
 P = 12
 SHARED = np.repeat([[3.0, 0.0, 0.0]], [4, 5, 3], axis=1)
@@ -398,6 +399,33 @@ class TestNumber:
     def test_none_in_noise_and_default_number(self, rng):
         found = estimate_n_components(rng.normal(size=(80, 5)), rng.normal(size=(80, 5)), n_splits=5)
         assert (found.n_components_, len(found.eigenvalues)) == (0, 5)
+
+    def test_by_contrast_against_numpy(self, rng):
+        target, backgrounds = study(rng, m=2)
+        model = UCA(n_components=4).fit(target, backgrounds=backgrounds)
+        a, *others = (np.corrcoef(rows.T) for rows in (target, *backgrounds.values()))
+        contrast = [v @ a @ v - max(v @ b @ v for b in others) for v in model.components_]
+        order = by_contrast(model)
+        assert order.tolist() == np.argsort(contrast)[::-1].tolist()
+        assert order.tolist() != [0, 1, 2, 3]
+
+    def test_a_shared_factor_between_unique_components(self):
+        # Shared factors as large as the unique ones, and multipliers near zero: joint components mix them in any order.
+        rng = np.random.default_rng(2)
+        shared, unique = np.vsplit(3 * orthonormal(rng, 5, 30), [2])
+        target, control = (rng.normal(size=(400, 2)) @ shared + rng.normal(size=(400, 30)) for _ in range(2))
+        target += rng.normal(size=(400, 3)) @ unique
+        model = uniqueness_test(target, control)
+        counted = uniqueness_test(target, control, order="contrast")
+        assert (model.n_unique_, counted.n_unique_) == (1, 3)
+        assert "counted by their contrast" in counted.sentence
+        assert "contrast" not in model.sentence
+        assert estimate_n_components(target, control, n_permutations=5).n_components_ == 3
+        np.testing.assert_array_equal(
+            uniqueness_test(target, control, n_components=1).pvalues, model.pvalues[:1]
+        )  # of the model's order, the first alone is the same however many are tested
+        with pytest.raises(ValueError, match="order must be one of 'model', 'contrast'; got 'size'"):
+            uniqueness_test(target, control, order="size")
 
     def test_thresholds_against_numpy(self, rng):
         target, backgrounds = study(rng, n=150)

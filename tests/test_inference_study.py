@@ -79,6 +79,12 @@ def test_intervals_cover_the_variances_of_the_directions():
     assert np.all(inside >= stats.binom(N, 0.92).ppf(0.001))
 
 
+@pytest.mark.parametrize("m", [1, 2])
+def test_number_of_components(m):
+    found = [(d, study.count_once(seed, d, m)[0]) for d in (0, 2, 4) for seed in range(3)]
+    assert np.mean([abs(d - count) for d, count in found]) <= 0.3
+
+
 def test_study_uses_the_public_test():
     draw = laws.planted(np.random.default_rng(0), n=60, p=10, strength=2.0)
     found = study.all_ways(draw, 7, rivals=False)

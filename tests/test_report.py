@@ -479,6 +479,13 @@ def test_evidence_about_something_else_is_refused(name, fitted, tmp_path):
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_test_in_another_order_is_refused(fitted, tmp_path):
+    model, X, backgrounds = fitted
+    test = uniqueness_test(X, backgrounds, n_components=2, n_splits=1, order="contrast")
+    with pytest.raises(ValueError, match="test counts components by contrast, .* make it with order='model'"):
+        report(model, tmp_path / "r.html", X, test=test)
+
+
 @pytest.mark.parametrize(
     ("options", "error", "text"),
     [

@@ -1,12 +1,12 @@
 """How many components are unique: by the test, and by a fast screening.
 
-The test (:func:`~uca.inference.uniqueness_test`, on sequential components) decides. The screening is parallel analysis: the eigenvalues of
-``A - sum_j lambda_j B_j`` at the fitted multipliers, beside those with a target whose columns were permuted one by one,
-which keeps every feature's distribution and destroys what features have in common. It takes one eigenproblem a
-permutation. It compares with a target *without* structure, not with one that shares the background's, and errs both ways:
-shared factors that fluctuate between samples, and repeated rows, make it count too many; strongly structured backgrounds
-make it count too few, because a permuted target varies where they leave room and the real one does not. Both numbers are
-reported; where they differ, believe the test.
+The test (:func:`~uca.inference.uniqueness_test`, which counts components by contrast here) decides. The screening is
+parallel analysis: the eigenvalues of ``A - sum_j lambda_j B_j`` at the fitted multipliers, beside those with a target
+whose columns were permuted one by one, which keeps every feature's distribution and destroys what features have in
+common. It takes one eigenproblem a permutation. It compares with a target *without* structure, not with one that shares
+the background's, and errs both ways: shared factors that fluctuate between samples, and repeated rows, make it count
+too many; strongly structured backgrounds make it count too few, because a permuted target varies where they leave room
+and the real one does not. Both numbers are reported; where they differ, believe the test.
 """
 
 from __future__ import annotations
@@ -37,6 +37,9 @@ SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses
 @dataclass(frozen=True, eq=False)
 class NumberOfComponents:
     """Result of :func:`estimate_n_components`; ``print`` it for the table.
+
+    Row i of the table asks twice whether there is an i-th unique component: by the i-th eigenvalue (screening), and by the
+    component with the i-th largest contrast (test). The two need not be one component.
 
     Attributes
     ----------
@@ -123,11 +126,8 @@ def estimate_n_components(
 
     Parameters
     ----------
-    X, backgrounds, n_splits, groups, alpha, random_state, n_jobs, verbose
+    X, backgrounds, n_splits, groups, alpha, random_state, model, n_jobs, verbose
         As in :func:`~uca.inference.uniqueness_test`.
-    model : UCA, optional
-        Its parameters are used. Default: ``UCA(components="sequential")``, in which every component respects every bound. Among
-        joint components, of which only the first does, a shared factor can stand between unique ones, and counting stops there.
     max_components : int, optional
         Components to look at; default 10, or as many as there are features.
     n_permutations : int, default=40
@@ -154,7 +154,6 @@ def estimate_n_components(
     if max_components is None:
         max_components = min(MOST, sample.n_features)
     seed = seed_from(random_state)
-    model = UCA(components="sequential") if model is None else model
     test = uniqueness_test(
         X,
         backgrounds,
@@ -164,6 +163,7 @@ def estimate_n_components(
         alpha=alpha,
         random_state=seed,
         model=model,
+        order="contrast",
         n_jobs=n_jobs,
         verbose=verbose,
     )

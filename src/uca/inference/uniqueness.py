@@ -40,6 +40,7 @@ from .parameters import check_alpha, check_model
 from .sample import Sample, check_sample
 from .subjects import halves
 
+ORDERS = ("model", "contrast")
 PARAMETERS = ("center", "scale", "bound", "components")
 SPREAD = 0.6  # variance of the mean z over many halves, under the null hypothesis: bound, with room
 SMALL_SAMPLE = 4.0  # rows or subjects: what the smallest dataset's number adds to it, as 1 + SMALL_SAMPLE / number
@@ -77,6 +78,8 @@ class UniquenessTest:
     grouped : bool
         Whether ``groups`` were given.
     n_features : int
+    order : str
+        What the components are counted by: ``"model"`` or ``"contrast"``.
     parameters : dict
         Those of the model that matter: ``center``, ``scale``, ``bound`` and ``components``.
     """
@@ -95,6 +98,7 @@ class UniquenessTest:
     n_subjects: tuple[int, ...]
     grouped: bool
     n_features: int
+    order: str
     parameters: dict[str, Any]
 
     @property
@@ -131,6 +135,10 @@ class UniquenessTest:
             f"on rows that did not choose {'it' if n < 2 else 'them'} (level {100 * self.alpha:g} %, {self._sizes()}, "
             f"{self.n_splits} random halving{'' if self.n_splits == 1 else 's'})."
         )
+        if self.order == "contrast":
+            text += (
+                " Components are counted by their contrast in the rows that chose them, not in the order of the model."
+            )
         if n < k:
             text += f" Component {n + 1}: {self._reason(n)}."
         elif k > 1:
@@ -195,6 +203,7 @@ def uniqueness_test(
     alpha: float = 0.05,
     random_state: Any = None,
     model: UCA | None = None,
+    order: str = "model",
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> UniquenessTest:
@@ -221,6 +230,11 @@ def uniqueness_test(
         Seed of the splits. None is a fixed seed.
     model : UCA, optional
         Its parameters (``scale``, ``bound``, ``components``, ``center``) are used; it need not be fitted.
+    order : {"model", "contrast"}, default="model"
+        What component 1, 2, … are: the model's own, or the same sorted by contrast (target variance less the largest
+        background variance) in the half that fitted them. Of joint components only the first keeps the bounds, so a shared
+        factor can stand between unique ones, and the model's order stops there. To count, take ``"contrast"``, as
+        :func:`~uca.inference.estimate_n_components` does; to judge the components of a fitted model, take ``"model"``.
     n_jobs : int, optional
         Workers (joblib); the result is the same for any number.
     verbose : bool, default=False
@@ -249,6 +263,8 @@ def uniqueness_test(
     """
     alpha = check_alpha(alpha)
     check_positive_int("n_splits", n_splits)
+    if order not in ORDERS:
+        raise ValueError(f"order must be one of {', '.join(map(repr, ORDERS))}; got {order!r}")
     sample = check_sample(X, backgrounds, groups)
     k = check_n_components(min(MOST, sample.n_features) if n_components is None else n_components, sample.n_features)
     refit = check_model(model, n_components=k)
@@ -256,11 +272,14 @@ def uniqueness_test(
     if refit.solver == "auto" and len(sample.names) == 1 and sample.n_features <= SMALL:
         refit.set_params(solver="root")
     seeds = streams(seed_from(random_state), n_splits)
-    measured = run(measure_halves, seeds, sample, refit, n_jobs=n_jobs, verbose=verbose, what="halvings")
-    return conclude(sample, HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True))), refit, alpha)
+    measured = run(measure_halves, seeds, sample, refit, order, n_jobs=n_jobs, verbose=verbose, what="halvings")
+    halves = HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True)))
+    return conclude(sample, halves, refit, alpha, order)
 
 
-def measure_halves(stream: np.random.SeedSequence, sample: Sample, model: UCA) -> tuple[Array, ...]:
+def measure_halves(
+    stream: np.random.SeedSequence, sample: Sample, model: UCA, order: str = "model"
+) -> tuple[Array, ...]:
     """One halving, both ways: the arrays of :class:`~.heldout.HeldOut`, each (2, m + 1, k)."""
     first = halves(sample.subjects, np.random.default_rng(stream))
     sides = (first, tuple(~side for side in first))
@@ -271,7 +290,7 @@ def measure_halves(stream: np.random.SeedSequence, sample: Sample, model: UCA) -
             held_out(
                 sample.take(test),
                 [codes[side] for codes, side in zip(sample.subjects, test, strict=True)],
-                model._fitted("components_"),
+                model._fitted("components_")[by_contrast(model) if order == "contrast" else slice(None)],
                 center=bool(model.center),
                 scale=model.scale,
             )
@@ -284,6 +303,12 @@ def _fit_half(model: UCA, sample: Sample, rows: Sequence[Array]) -> None:
         sample.fit(model, sample.take(rows))
     except ValueError as error:  # bounds that no direction of a half keeps, a target that does not vary in it
         raise type(error)(f"the model cannot be fitted to a random half of the rows: {error}") from error
+
+
+def by_contrast(model: UCA) -> Array:
+    """Places of the components, the one first that varies most in the target beyond the background it shares most with."""
+    contrast = model._fitted("explained_variance_") - model._fitted("background_variance_").max(axis=1)
+    return np.argsort(-contrast, kind="stable")
 
 
 def spread(z: Array, n_splits: int, smallest: int) -> Array:
@@ -306,7 +331,7 @@ def _variance(z: Array) -> Array:
     return ((z - z.mean(axis=0)) ** 2).sum(axis=0) / (len(z) - 1)
 
 
-def conclude(sample: Sample, halves: HeldOut, model: UCA, alpha: float) -> UniquenessTest:
+def conclude(sample: Sample, halves: HeldOut, model: UCA, alpha: float, order: str = "model") -> UniquenessTest:
     """The result from what all halves measured, arrays of shape (halves, m + 1, k)."""
     n_splits = len(halves.z) // 2
     separate = ndtr(-halves.z.mean(axis=0) / np.sqrt(spread(halves.z, n_splits, min(sample.n_subjects))))
@@ -329,6 +354,7 @@ def conclude(sample: Sample, halves: HeldOut, model: UCA, alpha: float) -> Uniqu
         n_subjects=sample.n_subjects,
         grouped=sample.grouped,
         n_features=sample.n_features,
+        order=order,
         parameters={name: getattr(model, name) for name in PARAMETERS},
     )
 

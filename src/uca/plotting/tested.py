@@ -83,7 +83,10 @@ def _p(value: float) -> str:
 
 
 def n_components(found: NumberOfComponents, *, ax: Axes | None = None) -> Axes:
-    """Eigenvalues beside those of permuted targets, and where the test and the screening stop.
+    """Eigenvalues beside those of permuted targets, and the numbers by the test and by the screening.
+
+    Colours are those of the screening. The test counts components by contrast, so its number does not say which of the
+    eigenvalues are of unique components.
 
     Parameters
     ----------
@@ -100,13 +103,12 @@ def n_components(found: NumberOfComponents, *, ax: Axes | None = None) -> Axes:
     k = len(found.eigenvalues)
     places = np.arange(1, k + 1)
     ax = axes(ax, (6.8, 3.8))
-    ax.axvspan(0.5, found.n_components_ + 0.5, color=BAND, lw=0, zorder=0)
     quantile = f"permuted targets,\n{100 * (1 - found.test.alpha):g} % quantile"
     ax.plot(places, found.thresholds, ls="--", marker="_", ms=9, color=GREYS[2], lw=1.2, label=quantile)
     ax.plot(places, found.eigenvalues, color=GREYS[1], lw=1.2, zorder=2)
     for first, last, shade, name in (
-        (0, found.n_components_, colour(0), "eigenvalue, unique"),
-        (found.n_components_, k, GREYS[0], "eigenvalue, not unique"),
+        (0, found.n_screened_, colour(1), "eigenvalue, above"),
+        (found.n_screened_, k, GREYS[0], "eigenvalue, not above"),
     ):
         if last > first:
             here = slice(first, last)

@@ -56,6 +56,8 @@ def _check_same(model: Any, name: str, result: Any) -> None:
     n_features = result.n_features if fitted is None else fitted.n_features_in_
     if n_features != model.n_features_in_:
         raise ValueError(f"{name} is about {n_features} features, but the model was fitted on {model.n_features_in_}")
+    if getattr(result, "order", "model") != "model":
+        raise ValueError(f"{name} counts components by contrast, the page by the model: make it with order='model'")
     used = result.parameters if fitted is None else {key: getattr(fitted, key) for key in PARAMETERS}
     for key, value in used.items():
         if repr(value) != repr(getattr(model, key)):
