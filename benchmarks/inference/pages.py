@@ -8,7 +8,8 @@ from typing import Any
 from benchmarks.pages import between
 
 OURS, PLAIN, OTHER = "#0072B2", "#D55E00", "#009E73"
-WAYS = ("ours", "one split", "twice the median", "F-test, one split", "contrastive dimension")
+COUNTING = "ours, counting"
+WAYS = ("ours", COUNTING, "one split", "twice the median", "F-test, one split", "contrastive dimension")
 CURVES = {"ours": (OURS, "-"), "F-test, one split": (PLAIN, "--"), "contrastive dimension": (OTHER, ":")}
 
 
@@ -28,11 +29,13 @@ def percent(found: dict[str, Any], way: str) -> str:
 
 def levels(saved: dict[str, Any]) -> str:
     """Rejections in percent, a row a setting."""
+    settings = {
+        name: {**found, **({COUNTING: saved["counting"][name]} if name in saved["counting"] else {})}
+        for name, found in saved["levels"].items()
+    }
     lines = [f"| nothing is unique | {' | '.join(WAYS)} |", "|---" * (len(WAYS) + 1) + "|"]
-    lines += [
-        f"| {name} | {' | '.join(percent(found, way) for way in WAYS)} |" for name, found in saved["levels"].items()
-    ]
-    counts = {way: max(found[way]["n"] for found in saved["levels"].values() if way in found) for way in WAYS}
+    lines += [f"| {name} | {' | '.join(percent(found, way) for way in WAYS)} |" for name, found in settings.items()]
+    counts = {way: max(found[way]["n"] for found in settings.values() if way in found) for way in WAYS}
     told = ", ".join(f"{way} {n}" for way, n in counts.items())
     return "\n".join(["", *lines, "", f"(Repetitions: {told}.)", ""])
 
