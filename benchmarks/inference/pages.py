@@ -29,13 +29,14 @@ def percent(found: dict[str, Any], way: str) -> str:
 
 def levels(saved: dict[str, Any]) -> str:
     """Rejections in percent, a row a setting."""
+    counted = saved.get("counting", {})
     settings = {
-        name: {**found, **({COUNTING: saved["counting"][name]} if name in saved["counting"] else {})}
+        name: {**found, **({COUNTING: counted[name]} if name in counted else {})}
         for name, found in saved["levels"].items()
     }
     lines = [f"| nothing is unique | {' | '.join(WAYS)} |", "|---" * (len(WAYS) + 1) + "|"]
     lines += [f"| {name} | {' | '.join(percent(found, way) for way in WAYS)} |" for name, found in settings.items()]
-    counts = {way: max(found[way]["n"] for found in settings.values() if way in found) for way in WAYS}
+    counts = {way: max((found[way]["n"] for found in settings.values() if way in found), default=0) for way in WAYS}
     told = ", ".join(f"{way} {n}" for way, n in counts.items())
     return "\n".join(["", *lines, "", f"(Repetitions: {told}.)", ""])
 

@@ -262,9 +262,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions; not with --save")
     parser.add_argument("--only", action="append", choices=PARTS, help="run this part; may be repeated")
     parser.add_argument("--save", action="store_true", help="renew docs/inference.json, docs/inference.md and plots")
-    parser.add_argument(
-        "--resume", action="store_true", help="keep what docs/inference.json has of levels, counting and power"
-    )
+    parser.add_argument("--resume", action="store_true", help="keep levels, counting and power of docs/inference.json")
     options = parser.parse_args(arguments)
     if options.quick and options.save:
         parser.error("--quick figures are too rough to be saved")
