@@ -12,7 +12,6 @@ import types
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
@@ -23,16 +22,12 @@ from uca import UCA
 pytest.importorskip("typer", reason="the program needs Typer: pip install '.[cli]'")
 pytest.importorskip("skops", reason="model files need skops: pip install '.[cli]'")
 
-from typer.testing import CliRunner
+from commands import NAMES, SHARED, UNIQUE, good, named, run, write_tables
 
-from uca.cli import app
 from uca.cli.destination import new_folder
 from uca.cli.program import explain
 
-RUNNER = CliRunner()
-NAMES = [f"gene{i}" for i in range(6)]
 FILES = {"scores.csv", "components.csv", "summary.json", "model.skops", "report.html"}
-SHARED, UNIQUE = np.array([[3, 3, 0, 0, 0, 0]]), np.array([[0, 0, 2, 2, 0, 0]])
 
 
 @pytest.fixture
@@ -49,12 +44,6 @@ def page(monkeypatch):
     return calls
 
 
-def named(values, prefix, kind):
-    table = pd.DataFrame(values, columns=NAMES)
-    table.insert(0, "sample", [f"{prefix}{i}" for i in range(len(values))])
-    return table.assign(genotype=kind)
-
-
 @pytest.fixture
 def tables(rng):
     side = np.tile([-1, 1], 40)
@@ -63,29 +52,17 @@ def tables(rng):
     other = rng.normal(size=(60, 6))
     kinds = np.where(side > 0, "mutant", "wild")
     return {
-        "treated": named(treated, "t", kinds),
-        "control": named(control, "c", "wild"),
-        "other": named(other, "o", "wild"),
+        "treated": named(treated, "t", genotype=kinds),
+        "control": named(control, "c", genotype="wild"),
+        "other": named(other, "o", genotype="wild"),
     }
 
 
 @pytest.fixture
 def folder(tables, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, table in tables.items():
-        table.to_csv(f"{name}.csv", index=False)
-    pd.concat([table.assign(group=name) for name, table in tables.items()]).to_csv("all.csv", index=False)
+    write_tables(tables, "group")
     return tmp_path
-
-
-def run(*arguments):
-    return RUNNER.invoke(app, [str(a) for a in arguments])
-
-
-def good(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def rows(path):

@@ -21,13 +21,8 @@ from uca.inference import background_influence, bootstrap, row_leverage, uniquen
 pytest.importorskip("typer", reason="the program needs Typer: pip install '.[cli]'")
 pytest.importorskip("skops", reason="model files need skops: pip install '.[cli]'")
 
-from typer.testing import CliRunner
+from commands import NAMES, SHARED, UNIQUE, good, named, run, write_tables
 
-from uca.cli import app
-
-RUNNER = CliRunner()
-NAMES = [f"gene{i}" for i in range(6)]
-SHARED, UNIQUE = np.array([[3, 3, 0, 0, 0, 0]]), np.array([[0, 0, 2, 2, 0, 0]])
 FILES = {"test.json", "test.csv", "test.png"}
 FAST = ["--splits", "3", "-k", "2"]
 
@@ -59,10 +54,9 @@ def page(monkeypatch):
     return calls
 
 
-def named(values, prefix, n_mice):
-    table = pd.DataFrame(values, columns=NAMES)
-    table.insert(0, "sample", [f"{prefix}{i}" for i in range(len(values))])
-    return table.assign(mouse=[f"{prefix}{i % n_mice}" for i in range(len(values))], cage=np.arange(len(values)) % 9)
+def of_mice(values, prefix, n_mice):
+    rows = np.arange(len(values))
+    return named(values, prefix, mouse=[f"{prefix}{i % n_mice}" for i in rows], cage=rows % 9)
 
 
 @pytest.fixture
@@ -71,29 +65,17 @@ def tables(rng):
     treated = rng.normal(size=(80, 1)) * SHARED + rng.normal(size=(80, 1)) * UNIQUE + rng.normal(size=(80, 6))
     control = rng.normal(size=(70, 1)) * SHARED + rng.normal(size=(70, 6))
     return {
-        "treated": named(treated, "t", 40),
-        "control": named(control, "c", 35),
-        "other": named(rng.normal(size=(60, 6)), "o", 30),
+        "treated": of_mice(treated, "t", 40),
+        "control": of_mice(control, "c", 35),
+        "other": of_mice(rng.normal(size=(60, 6)), "o", 30),
     }
 
 
 @pytest.fixture
 def folder(tables, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
-    for name, table in tables.items():
-        table.to_csv(f"{name}.csv", index=False)
-    pd.concat([table.assign(kind=name) for name, table in tables.items()]).to_csv("all.csv", index=False)
+    write_tables(tables, "kind")
     return tmp_path
-
-
-def run(*arguments):
-    return RUNNER.invoke(app, [str(a) for a in arguments])
-
-
-def good(*arguments):
-    result = run(*arguments)
-    assert result.exit_code == 0, result.output
-    return result
 
 
 def found(*arguments):

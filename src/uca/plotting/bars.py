@@ -8,7 +8,7 @@ import numpy as np
 
 from .checks import check_component, check_count, check_model
 from .checks import feature_names as names_of
-from .style import INK, PALETTE, axes, colour, component_label, legend_outside, open_frame, percent
+from .style import INK, PALETTE, axes, colour, component_label, legend_outside, list_features, open_frame, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -50,14 +50,8 @@ def loadings(
     places = np.arange(count)
     ax.barh(places, values[chosen], height=0.7, color=np.where(values[chosen] > 0, PALETTE[0], PALETTE[1]).tolist())
     ax.axvline(0, color=INK, lw=0.8)
-    ax.set_yticks(places, names[chosen].tolist())
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(count - 0.4, -0.6)  # largest on top
     ax.set_xlabel(f"loading on {component_label(model, i)}")
-    if count < len(names):
-        ax.set_title(f"the {count} largest of {len(names)} features", loc="left", fontsize="medium")
-    open_frame(ax)
-    ax.spines["left"].set_visible(False)
+    list_features(ax, names[chosen], len(names))
     return ax
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from .._types import Array
 from ..inference import Bootstrap
 from .checks import check_component, check_count, check_result
-from .style import GREYS, INK, PALETTE, axes, component_label, legend_outside, open_frame
+from .style import GREYS, INK, PALETTE, axes, component_label, legend_outside, list_features, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -112,13 +112,7 @@ def reliable_loadings(
             low, high = found.loadings_low[i, rows], found.loadings_high[i, rows]
             ax.hlines(places[those], low, high, color=shade, lw=2.0, zorder=2)
             ax.plot(values[rows], places[those], "o", color=shade, ms=6, zorder=3, label=name)
-    ax.set_yticks(places, found.feature_names[chosen].tolist())
-    ax.tick_params(axis="y", length=0)
-    ax.set_ylim(count - 0.4, -0.6)  # largest on top
     ax.set_xlabel(f"loading on {component_label(found.model, i)},\nwith {100 * found.level:g} % interval")
-    if count < len(values):
-        ax.set_title(f"the {count} largest of {len(values)} features", loc="left", fontsize="medium")
-    open_frame(ax)
-    ax.spines["left"].set_visible(False)
+    list_features(ax, found.feature_names[chosen], len(values))
     legend_outside(ax)
     return ax

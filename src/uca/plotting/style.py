@@ -58,6 +58,17 @@ def open_frame(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
+def list_features(ax: Axes, names: Array, n_features: int) -> None:
+    """Names of features down the side, the first on top, and a title where they are not all."""
+    ax.set_yticks(range(len(names)), names.tolist())
+    ax.tick_params(axis="y", length=0)
+    ax.set_ylim(len(names) - 0.4, -0.6)
+    if len(names) < n_features:
+        ax.set_title(f"the {len(names)} largest of {n_features} features", loc="left", fontsize="medium")
+    open_frame(ax)
+    ax.spines["left"].set_visible(False)
+
+
 def legend_outside(ax: Axes, handles: Sequence[Any] | None = None, markerscale: float = 1.0) -> None:
     """A legend to the right of the Axes, of what is labelled or of the given handles."""
     found = ax.get_legend_handles_labels()[0] if handles is None else list(handles)
