@@ -15,7 +15,7 @@ from .._types import Array
 from ..estimators.uca import UCA
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest, uniqueness_test
 from ..inference.sample import MIN_SUBJECTS
-from ..inference.uniqueness import N_SPLITS
+from ..inference.uniqueness import N_SPLITS, p_text
 from .inputs import Study
 from .program import output
 from .progress import Steps
@@ -253,4 +253,4 @@ def _spread(variance: float | None, low: float | None, high: float | None, p: fl
 
 
 def _p(value: float | None) -> str:
-    return "" if value is None else "<0.001" if value < 0.001 else f"{value:.3f}"
+    return "" if value is None else p_text(value)

@@ -28,7 +28,7 @@ from ..operators.recycled import recycled
 from .parallel import run, streams
 from .parameters import check_alpha, check_model
 from .sample import Sample, check_sample
-from .uniqueness import N_SPLITS, UniquenessTest, uniqueness_test
+from .uniqueness import N_SPLITS, UniquenessTest, p_text, uniqueness_test
 
 MOST = 10  # components looked at by default
 SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses
@@ -96,7 +96,7 @@ class NumberOfComponents:
                 f"{row['eigenvalue']:.4g}",
                 f"{row['threshold']:.4g}",
                 "above" if row["screened"] else "",
-                f"{row['p']:.3f}",
+                p_text(row["p"]),
                 "unique" if row["unique"] else "",
             ]
             for row in self.table

@@ -182,9 +182,9 @@ class UniquenessTest:
                     f"{v:.3g} [{a:.3g}, {b:.3g}]"
                     for v, a, b in zip(self.variances[i], self.low[i], self.high[i], strict=True)
                 ),
-                *(_p(value) for value in self.background_pvalues[i]),
-                _p(self.average_pvalues[i]),
-                _p(self.pvalues[i]),
+                *(p_text(value) for value in self.background_pvalues[i]),
+                p_text(self.average_pvalues[i]),
+                p_text(self.pvalues[i]),
                 "unique" if i < self.n_unique_ else "",
             ]
             for i in range(len(self.pvalues))
@@ -359,5 +359,6 @@ def conclude(sample: Sample, halves: HeldOut, model: UCA, alpha: float, order: s
     )
 
 
-def _p(value: float) -> str:
-    return "<.001" if value < 0.001 else f"{value:.3f}"
+def p_text(value: float) -> str:
+    """A p-value to three digits."""
+    return "<0.001" if value < 0.001 else f"{value:.3f}"

@@ -14,7 +14,7 @@ import numpy as np
 from .._types import Array
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest
 from ..inference.leverage import leverage_of
-from ..inference.uniqueness import PARAMETERS
+from ..inference.uniqueness import PARAMETERS, p_text
 from .inputs import Inputs
 from .scores import frames, standards
 
@@ -86,7 +86,7 @@ def drawing(test: UniquenessTest | None) -> dict[str, Any] | None:
         "values": _short(test.variances),
         "low": _short(test.low),
         "high": _short(test.high),
-        "p": [_p(value) for value in test.pvalues],
+        "p": [p_text(value) for value in test.pvalues],
         "unique": test.n_unique_,
     }
 
@@ -111,9 +111,9 @@ def _test(test: UniquenessTest) -> dict[str, Any]:
             {
                 "component": i + 1,
                 "variances": [_interval(*triple) for triple in zip(*(part[i] for part in _parts(test)), strict=True)],
-                "backgrounds": [_p(value) for value in test.background_pvalues[i]],
-                "average": _p(test.average_pvalues[i]),
-                "p": _p(test.pvalues[i]),
+                "backgrounds": [p_text(value) for value in test.background_pvalues[i]],
+                "average": p_text(test.average_pvalues[i]),
+                "p": p_text(test.pvalues[i]),
                 "unique": i < test.n_unique_,
             }
             for i in range(len(test.pvalues))
@@ -192,10 +192,6 @@ def _warning(found: RowLeverage, i: int, ids: list[str] | None) -> str:
 
 def _interval(value: float, low: float, high: float) -> str:
     return f"{value:.3g} [{low:.3g}, {high:.3g}]"
-
-
-def _p(value: float) -> str:
-    return "< .001" if value < 0.001 else f"{value:.3f}"
 
 
 def _short(values: Array) -> list[list[float]]:
