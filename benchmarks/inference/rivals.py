@@ -31,7 +31,7 @@ def f_test(target: np.ndarray, background: np.ndarray, rng: np.random.Generator)
     (fit_t, test_t), (fit_b, test_b) = halves(target), halves(background)
     direction = UCA(n_components=1, tol=1e-4).fit(fit_t, backgrounds=fit_b).components_[0]
     variances = [
-        np.var(((test - fit.mean(axis=0)) / fit.std(axis=0, ddof=1)) @ direction, ddof=1)
+        np.var(((test - fit.mean(axis=0)) / deviations(fit)) @ direction, ddof=1)
         for fit, test in ((fit_t, test_t), (fit_b, test_b))
     ]
     return float(stats.f.sf(variances[0] / variances[1], len(test_t) - 1, len(test_b) - 1))
@@ -43,7 +43,13 @@ def twice_median(z: np.ndarray) -> float:
 
 
 def standardised(rows: np.ndarray) -> np.ndarray:
-    return (rows - rows.mean(axis=0)) / rows.std(axis=0, ddof=1)
+    return (rows - rows.mean(axis=0)) / deviations(rows)
+
+
+def deviations(rows: np.ndarray) -> np.ndarray:
+    """Of each feature; 1 for a constant one."""
+    found = rows.std(axis=0, ddof=1)
+    return np.where(found > 0, found, 1.0)
 
 
 def n_dimensions(rows: np.ndarray, rng: np.random.Generator, permutations: int = 20) -> int:

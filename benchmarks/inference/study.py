@@ -21,7 +21,7 @@ import numpy as np
 from joblib import Parallel, delayed
 from scipy import stats
 
-from uca import UCA, pool
+from uca import pool
 from uca._parameters import seed_from
 from uca.datasets import DataNotFoundError, digits_on_grass, digits_on_grass_and_brick, load_mice
 from uca.inference import estimate_n_components, uniqueness_test
@@ -29,7 +29,7 @@ from uca.inference.heldout import HeldOut
 from uca.inference.number import MOST
 from uca.inference.parallel import streams
 from uca.inference.sample import check_sample
-from uca.inference.uniqueness import FIT_TOLERANCE, N_SPLITS, conclude, measure_halves
+from uca.inference.uniqueness import N_SPLITS, conclude, measure_halves, model_of_halves
 from uca.reproduce.mice import BACKGROUNDS
 
 from .laws import NULLS, WARNINGS, Draw, planted
@@ -63,7 +63,7 @@ class Known(dict[str, Any]):
 def all_ways(draw: Draw, seed: int, *, rivals: bool) -> dict[str, float]:
     """p-values for "nothing is unique": ours, and the others on the same data."""
     sample = check_sample(draw.target, draw.backgrounds, draw.groups)
-    model = UCA(n_components=1, tol=FIT_TOLERANCE, solver="root" if len(draw.backgrounds) == 1 else "auto")
+    model = model_of_halves(None, 1, sample)
     measured = [measure_halves(stream, sample, model) for stream in streams(seed_from(seed), N_SPLITS)]
     halves = HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True)))
     z = halves.z

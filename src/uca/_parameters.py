@@ -33,13 +33,12 @@ def check_positive_int(name: str, value: Any) -> None:
         raise ValueError(f"{name} must be at least 1; got {value}")
 
 
-def check_n_components(n_components: Any, n_features: int) -> int:
+def check_n_components(n_components: Any, n_features: int, *, name: str = "n_components") -> int:
     """The number of components as an int, at most the number of features."""
-    check_positive_int("n_components", n_components)
+    check_positive_int(name, n_components)
     if n_components > n_features:
         raise ValueError(
-            f"n_components={n_components} is more than n_features={n_features}; "
-            f"choose n_components between 1 and {n_features}"
+            f"{name}={n_components} is more than n_features={n_features}; choose {name} between 1 and {n_features}"
         )
     return int(n_components)
 

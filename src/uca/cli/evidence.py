@@ -22,7 +22,6 @@ from .progress import Steps
 from .results import cell, csv_text, line, right, row_ids
 
 SPLITS, ALPHA, SEED = N_SPLITS, 0.05, 0
-LISTED = 5  # rows that a sentence names
 
 
 def subjects(study: Study, column: str | None) -> list[Array] | None:
@@ -138,29 +137,29 @@ def show_test(found: dict[str, Any]) -> None:
 
 def describe_influence(influence: BackgroundInfluence) -> dict[str, Any]:
     """What each background contributes, for JSON."""
+    rows, m = influence.table, len(influence.background_names)
     return {
         "n_components": influence.model.n_components,
         "attainable_variance": influence.value,
         "backgrounds": [
             {
-                "name": name,
-                "lambda": float(influence.lambdas[j]),
-                "attainable_variance_without": float(influence.values[j]),
-                "cosine": float(influence.cosines[j]),
-                "subspace_cosine": float(influence.subspace_cosines[j]),
+                "name": row["left out"],
+                "lambda": row["lambda"],
+                "attainable_variance_without": row["value"],
+                **_moves(row),
             }
-            for j, name in enumerate(influence.background_names)
+            for row in rows[:m]
         ],
-        "pooled": {
-            "attainable_variance": influence.pooled_value,
-            "cosine": influence.pooled_cosine,
-            "subspace_cosine": influence.pooled_subspace_cosine,
-        },
+        "pooled": {"attainable_variance": rows[m]["value"], **_moves(rows[m])} if len(rows) > m else None,
         "redundant": influence.redundant,
         "replaceable": influence.replaceable,
         "decisive": influence.decisive,
         "sentence": influence.sentence,
     }
+
+
+def _moves(row: dict[str, Any]) -> dict[str, float]:
+    return {"gain": row["gain"], "cosine": row["cosine"], "subspace_cosine": row["subspace cosine"]}
 
 
 def show_influence(found: dict[str, Any]) -> None:
@@ -171,16 +170,16 @@ def show_influence(found: dict[str, Any]) -> None:
     heads = right("its lambda", "attainable variance", "gain", "cosine, first", "cosine, space")
     table = RichTable("left out", *heads)
     for row in found["backgrounds"]:
-        _influence_row(table, row["name"], f"{row['lambda']:.4g}", row["attainable_variance_without"], value, row)
-    pooled = found["pooled"]
-    _influence_row(table, "(none: all pooled)", "", pooled["attainable_variance"], value, pooled)
+        _influence_row(table, row["name"], f"{row['lambda']:.4g}", row["attainable_variance_without"], row)
+    if pooled := found["pooled"]:
+        _influence_row(table, "(none: all pooled)", "", pooled["attainable_variance"], pooled)
     output().print(table)
     line(found["sentence"])
 
 
-def _influence_row(table: RichTable, name: str, weight: str, value: float, full: float, row: dict[str, Any]) -> None:
+def _influence_row(table: RichTable, name: str, weight: str, value: float, row: dict[str, Any]) -> None:
     cosines = (f"{row[key]:.2f}" for key in ("cosine", "subspace_cosine"))
-    table.add_row(cell(name), weight, f"{value:.4g}", f"{100 * (value / full - 1):+.1f} %", *cosines)
+    table.add_row(cell(name), weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines)
 
 
 def describe_leverage(leverage: RowLeverage, study: Study) -> dict[str, Any]:
@@ -195,16 +194,7 @@ def describe_leverage(leverage: RowLeverage, study: Study) -> dict[str, Any]:
         }
         for i in range(len(leverage.n_half))
     ]
-    shares = [float(leverage.leverage[leverage.outlying(i), i].sum()) for i in range(len(rows))]
-    warnings = [_few_rows(row, share, len(ids)) for row, share in zip(rows, shares, strict=True) if row["few"]]
-    return {"components": rows, "warnings": warnings}
-
-
-def _few_rows(row: dict[str, Any], share: float, n: int) -> str:
-    rows = row["outlying"]
-    listed = ", ".join(rows[:LISTED]) + (" …" if len(rows) > LISTED else "")
-    who = f"1 of {n} rows ({listed}) carries" if len(rows) == 1 else f"{len(rows)} of {n} rows ({listed}) carry"
-    return f"{row['name']} hangs on few rows: {who} {100 * share:.0f} % of its variance in the target."
+    return {"components": rows, "warnings": leverage.warnings_about(ids, "UC")}
 
 
 def show_leverage(found: dict[str, Any]) -> None:

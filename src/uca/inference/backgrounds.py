@@ -1,8 +1,9 @@
 """What each background contributes: leave one out, and pool them all.
 
-A background with multiplier 0 changes nothing: the optimum is the same without it. One that matters raises the
-attainable target variance when it is left out, and turns the components. The table says how much of each; pooling (all
-backgrounds stacked into one) stands beside it, so that "do I need all of these, and apart?" has an answer in numbers.
+A background whose multiplier is 0 in the problem of every component changes nothing: the optimum is the same without it.
+One that matters raises the attainable target variance when it is left out, and turns the components. The table says how
+much of each; pooling (all backgrounds stacked into one) stands beside it, so that "do I need all of these, and apart?" has
+an answer in numbers.
 """
 
 from __future__ import annotations
@@ -17,12 +18,13 @@ from .._pool import pool
 from .._types import Array
 from ..estimators.summary import Summary, text_table
 from ..estimators.uca import UCA
+from ..solvers.infeasible import InfeasibleBoundsError
 from .parallel import run
 from .parameters import check_model
 from .sample import Sample, check_sample
 from .stability import compare
 
-NONE = 1e-6  # a multiplier, or a relative gain, below this is 0
+NONE = 1e-6  # a relative gain, or a multiplier times its bound in units of the value, below this is 0
 TURNED = 0.9  # cosine below which components have turned (26 degrees)
 POOLED = -1
 
@@ -47,7 +49,10 @@ class BackgroundInfluence:
     subspace_cosines : array of shape (m,)
         Smallest cosine of the principal angles between the spaces of all components.
     pooled_value, pooled_cosine, pooled_subspace_cosine : float
-        The same for one background of all rows stacked; NaN where there is one background.
+        The same for one background of all rows stacked; NaN where there is one background, or where no direction keeps the
+        bound in the stack.
+    n_unconverged : int
+        Fits that did not reach the tolerance.
     redundant, replaceable, decisive : list of str
         Backgrounds with multiplier 0; those without which the others attain the same; those without which the components
         turn by more than 26 degrees.
@@ -63,6 +68,7 @@ class BackgroundInfluence:
     pooled_value: float
     pooled_cosine: float
     pooled_subspace_cosine: float
+    n_unconverged: int
 
     @property
     def value(self) -> float:
@@ -79,18 +85,19 @@ class BackgroundInfluence:
         if name not in self.background_names:
             return ""
         j = self.background_names.index(name)
-        if self.lambdas[j] <= NONE:
+        weights = self.model._fitted("component_lambdas_")[:, j] * self.model._fitted("bounds_")[j]
+        if np.all(weights <= NONE * self.value):
             return "redundant"
-        if self._gain(float(self.values[j])) == 0.0:
-            return "replaceable"
-        return "decisive" if self.subspace_cosines[j] < TURNED else "counts"
+        if self.subspace_cosines[j] < TURNED:
+            return "decisive"
+        return "replaceable" if self._gain(float(self.values[j])) == 0.0 else "counts"
 
     def _with(self, verdict: str) -> list[str]:
         return [name for name in self.background_names if self.verdict(name) == verdict]
 
     @property
     def redundant(self) -> list[str]:
-        """Backgrounds that change nothing: multiplier 0."""
+        """Backgrounds that change nothing: multiplier 0, for every component of a sequential model."""
         return self._with("redundant")
 
     @property
@@ -117,7 +124,7 @@ class BackgroundInfluence:
             }
             for j, name in enumerate(self.background_names)
         ]
-        if len(rows) > 1:
+        if np.isfinite(self.pooled_value):
             rows.append(
                 {
                     "left out": "(none: all pooled)",
@@ -143,12 +150,16 @@ class BackgroundInfluence:
         for verdict, words in told.items():
             if names := self._with(verdict):
                 parts.append(f"{words}: {', '.join(map(repr, names))}")
-        if len(self.background_names) > 1:
+        if np.isfinite(self.pooled_value):
             same = self.pooled_subspace_cosine >= TURNED
             parts.append(
                 f"pooling all of them gives {'nearly the same' if same else 'other'} components "
                 f"(cosine {self.pooled_subspace_cosine:.2f})"
             )
+        elif len(self.background_names) > 1:
+            parts.append("pooled, they leave no direction that keeps the smallest of the bounds")
+        if self.n_unconverged:
+            parts.append(f"{self.n_unconverged} of the fits did not reach the tolerance, so this is uncertain")
         return ". ".join(part[0].upper() + part[1:] for part in parts) + "."
 
     def summary(self) -> Summary:
@@ -216,34 +227,45 @@ def background_influence(
     variants: list[int | None] = [None, *range(m), *([POOLED] if m > 1 else [])]
     fits = run(_fit_variant, variants, sample, copy, check_bound(copy.bound, sample.names), n_jobs=n_jobs)
     full, *without = fits[: m + 1]
+    pooled = fits[-1] if m > 1 else None
     reference = full._fitted("components_").astype(float)
-    turned = [compare(reference, part._fitted("components_").astype(float)) for part in fits[1:]]
-    first = [abs(float(reference[0] @ part._fitted("components_")[0])) for part in fits[1:]]
+    cosines, spaces, values = np.array([_moved(reference, part) for part in (*without, pooled)]).T
     lambdas_without = np.full((m, m), np.nan)
     for j, part in enumerate(without):
         lambdas_without[j, [i for i in range(m) if i != j]] = part._fitted("lambdas_")
-    pooled = m > 1
     return BackgroundInfluence(
         model=full,
         background_names=sample.names,
         lambdas=full._fitted("lambdas_").astype(float),
-        values=np.array([part.certificate_.upper for part in without]),
+        values=values[:m],
         lambdas_without=lambdas_without,
-        cosines=np.minimum(first[:m], 1.0),
-        subspace_cosines=np.array([part[1][-1] for part in turned[:m]]),
-        pooled_value=float(fits[-1].certificate_.upper) if pooled else float("nan"),
-        pooled_cosine=min(first[-1], 1.0) if pooled else float("nan"),
-        pooled_subspace_cosine=float(turned[-1][1][-1]) if pooled else float("nan"),
+        cosines=cosines[:m],
+        subspace_cosines=spaces[:m],
+        pooled_value=float(values[m]),
+        pooled_cosine=float(cosines[m]),
+        pooled_subspace_cosine=float(spaces[m]),
+        n_unconverged=sum(part is not None and part.certificate_.status != "optimal" for part in fits),
     )
 
 
-def _fit_variant(left_out: int | None, sample: Sample, model: UCA, bounds: Array | None) -> UCA:
-    """The model with all backgrounds, without one, or with all of them stacked into one."""
+def _moved(reference: Array, model: UCA | None) -> tuple[float, float, float]:
+    """Cosine of the first component, smallest cosine of the spaces, and the attainable variance."""
+    if model is None:
+        return (np.nan,) * 3
+    cosines, spaces, _ = compare(reference, model._fitted("components_").astype(float))
+    return float(cosines[0]), float(spaces[-1]), float(model.certificate_.upper)
+
+
+def _fit_variant(left_out: int | None, sample: Sample, model: UCA, bounds: Array | None) -> UCA | None:
+    """The model with all backgrounds, without one, or with all of them stacked into one, if a direction keeps its bound."""
     kept = [j for j in range(len(sample.names)) if j != left_out]
     if left_out == POOLED:
         bound = "mean" if bounds is None else float(bounds.min())
         stacked = pool(*sample.arrays[1:])
-        return check_model(model, bound=bound).fit(sample.arrays[0], backgrounds={"pooled": stacked})
+        try:
+            return check_model(model, bound=bound).fit(sample.arrays[0], backgrounds={"pooled": stacked})
+        except InfeasibleBoundsError:
+            return None
     bound = "mean" if bounds is None or not kept else bounds[kept].tolist()
     backgrounds = {sample.names[j]: sample.arrays[1 + j] for j in kept}
     return check_model(model, bound=bound).fit(sample.arrays[0], backgrounds=backgrounds or None)

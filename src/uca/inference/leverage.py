@@ -1,26 +1,28 @@
 """How much of a component hangs on single rows.
 
 The leverage of a target row on a component is its share of the component's target variance: shares sum to 1. A
-component is *carried by few rows* if half of its variance lies in fewer than one row in twenty; with normal scores it
-is one in eight. Such a component may be an outlier, a bad measurement or a rare kind: look at the rows before
-believing it.
+component is *carried by few rows* if half of its variance lies in one row, or in no more than one row in twenty; with
+normal scores it is one in eight. Such a component may be an outlier, a bad measurement or a rare kind: look at the rows
+before believing it.
 """
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._containers import is_dask
+from .._containers import is_array_api, is_dask
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer
 from ..estimators.summary import Summary, text_table
 from ..operators.array_api import to_numpy
 
 FEW = 0.05  # share of the rows
+LISTED = 10  # rows that a sentence names
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,7 +36,7 @@ class RowLeverage:
     n_half : array of shape (k,)
         The smallest number of rows that carry half of it.
     few : boolean array of shape (k,)
-        Whether that is fewer than one row in twenty.
+        Whether that is one row, or no more than one row in twenty.
     """
 
     leverage: Array
@@ -50,16 +52,18 @@ class RowLeverage:
     @property
     def warnings(self) -> list[str]:
         """One sentence for each component that is carried by few rows."""
-        return [self._warning(int(i)) for i in np.flatnonzero(self.few)]
+        return self.warnings_about()
 
-    def _warning(self, i: int) -> str:
+    def warnings_about(self, ids: Sequence[str] | None = None, prefix: str = "Component ") -> list[str]:
+        """The warnings with names of rows, and of components."""
+        return [f"{prefix}{i + 1} hangs on few rows: {self._few_rows(int(i), ids)}." for i in np.flatnonzero(self.few)]
+
+    def _few_rows(self, i: int, ids: Sequence[str] | None) -> str:
         rows = self.outlying(i)
-        share = self.leverage[rows, i].sum()
-        listed = ", ".join(map(str, rows[:5])) + (" …" if len(rows) > 5 else "")
-        who = (
-            f"row {listed} carries" if len(rows) == 1 else f"{len(rows)} of {len(self.leverage)} rows ({listed}) carry"
-        )
-        return f"Component {i + 1} hangs on few rows: {who} {100 * share:.0f} % of its variance in the target."
+        names = [str(row) if ids is None else ids[row] for row in rows[:LISTED]]
+        listed = ", ".join(names) + (" …" if len(rows) > LISTED else "")
+        share = f"{100 * self.leverage[rows, i].sum():.0f} % of its variance in the target"
+        return f"{len(rows)} of {len(self.leverage)} rows ({listed}) carr{'ies' if len(rows) == 1 else 'y'} {share}"
 
     def summary(self) -> Summary:
         """The table and the warnings as text."""
@@ -110,7 +114,9 @@ def row_leverage(model: ContrastiveTransformer, X: Any) -> RowLeverage:
     check_is_fitted(model)
     if is_dask(X):
         raise TypeError("X is a dask collection; leverage needs rows in memory: pass .compute()")
-    return leverage_of(np.asarray(to_numpy(model.transform(X)), dtype=float), center=bool(model.center))
+    scores = model.transform(X)
+    scores = to_numpy(scores) if is_array_api(scores) else scores  # a table where the model gives tables
+    return leverage_of(np.asarray(scores, dtype=float), center=bool(model.center))
 
 
 def leverage_of(scores: Array, *, center: bool = True) -> RowLeverage:
@@ -121,4 +127,4 @@ def leverage_of(scores: Array, *, center: bool = True) -> RowLeverage:
     leverage = np.divide(squares, totals, out=np.full(squares.shape, 1.0 / n), where=totals > 0)
     carried = np.cumsum(np.sort(leverage, axis=0)[::-1], axis=0)
     n_half = 1 + np.sum(carried < 0.5 - 1e-12, axis=0)
-    return RowLeverage(leverage, n_half, n_half < FEW * n)
+    return RowLeverage(leverage, n_half, n_half <= max(1.0, FEW * n))

@@ -28,7 +28,7 @@ from ..operators.recycled import recycled
 from .parallel import run, streams
 from .parameters import check_alpha, check_model
 from .sample import Sample, check_sample
-from .uniqueness import N_SPLITS, UniquenessTest, p_text, uniqueness_test
+from .uniqueness import N_SPLITS, UniquenessTest, model_of_halves, p_text, run_test
 
 MOST = 10  # components looked at by default
 SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses
@@ -129,7 +129,7 @@ def estimate_n_components(
     X, backgrounds, n_splits, groups, alpha, random_state, model, n_jobs, verbose
         As in :func:`~uca.inference.uniqueness_test`.
     max_components : int, optional
-        Components to look at; default 10, or as many as there are features.
+        Components to look at. Default: 10, or as many as there are features (half as many for a sequential model).
     n_permutations : int, default=40
         Permuted targets of the screening.
 
@@ -150,26 +150,14 @@ def estimate_n_components(
     """
     alpha = check_alpha(alpha)
     check_positive_int("n_permutations", n_permutations)
+    check_positive_int("n_splits", n_splits)
     sample = check_sample(X, backgrounds, groups)
-    if max_components is None:
-        max_components = min(MOST, sample.n_features)
+    refit = model_of_halves(model, max_components, sample, most=MOST, name="max_components")
     seed = seed_from(random_state)
-    test = uniqueness_test(
-        X,
-        backgrounds,
-        n_components=max_components,
-        n_splits=n_splits,
-        groups=groups,
-        alpha=alpha,
-        random_state=seed,
-        model=model,
-        order="contrast",
-        n_jobs=n_jobs,
-        verbose=verbose,
-    )
-    fitted = check_model(model, n_components=max_components, components="joint")
+    test = run_test(sample, refit, n_splits, alpha, seed, "contrast", n_jobs, verbose)
+    fitted = check_model(model, n_components=refit.n_components, components="joint")
     fitted.set_params(tol=max(fitted.tol, SCREEN_TOLERANCE))
-    sample.fit(fitted, sample.arrays)
+    sample.fit(fitted)
     seeds = streams(seed, n_permutations)
     permuted = run(permuted_eigenvalues, seeds, sample, fitted, n_jobs=n_jobs, verbose=verbose, what="permutations")
     eigenvalues = fitted._fitted("eigenvalues_").astype(float)

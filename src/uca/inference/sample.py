@@ -66,9 +66,19 @@ class Sample:
         """The chosen rows of every dataset."""
         return tuple(array[chosen] for array, chosen in zip(self.arrays, rows, strict=True))
 
-    def fit(self, model: UCA, arrays: Sequence[Any]) -> UCA:
-        """Fit a model to such arrays, target first."""
-        return model.fit(arrays[0], backgrounds=dict(zip(self.names, arrays[1:], strict=True)) or None)
+    def fit(self, model: UCA) -> UCA:
+        """Fit a model to all rows."""
+        return self._fit(model, self.arrays)
+
+    def fit_part(self, model: UCA, rows: Sequence[Array], what: str) -> UCA:
+        """Fit a model to some rows of every dataset; an error says which they are."""
+        try:
+            return self._fit(model, self.take(rows))
+        except ValueError as error:  # bounds that no direction keeps there, a target that does not vary there
+            raise type(error)(f"the model cannot be fitted to {what}: {error}") from error
+
+    def _fit(self, model: UCA, arrays: Sequence[Any]) -> UCA:
+        return model.fit(arrays[0], backgrounds=dict(zip(self.names, arrays[1:], strict=True)))
 
 
 def check_sample(X: Any, backgrounds: Any, groups: Any = None, *, min_subjects: int = MIN_SUBJECTS) -> Sample:
@@ -124,10 +134,14 @@ def _group_lists(groups: Any, names: Sequence[str], n_rows: Sequence[int]) -> li
     if isinstance(groups, Mapping):
         if "target" in names:
             raise ValueError("a background is called 'target': give groups as a list, target first, not as a dict")
-        unknown = sorted(set(map(str, groups)) - {"target", *names})
+        named = {str(name): part for name, part in groups.items()}  # as names of backgrounds are
+        unknown = sorted(set(named) - {"target", *names})
         if unknown:
             raise ValueError(f"groups names {unknown}, but the datasets are 'target' and {list(names)}")
-        return [_listed(groups.get(name)) for name in ("target", *names)]
+        absent = [name for name in ("target", *names) if name not in named]
+        if absent:
+            raise ValueError(f"groups has no labels for {absent}: give them, or None where rows are independent")
+        return [_listed(named[name]) for name in ("target", *names)]
     parts = _listed(groups) if hasattr(groups, "shape") else list(groups)
     assert parts is not None
     if any(part is None or _is_sequence(part) for part in parts):

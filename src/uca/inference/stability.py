@@ -208,7 +208,7 @@ def bootstrap(
     sample = check_sample(X, backgrounds, groups, min_subjects=MIN_SUBJECTS)
     check_choice("align", align, ("sign", "rotation"))
     k = check_n_components(n_components, sample.n_features)
-    fitted = sample.fit(check_model(model, n_components=k), sample.arrays)
+    fitted = sample.fit(check_model(model, n_components=k))
     seeds = streams(seed_from(random_state), n_resamples)
     found = run(refit_resample, seeds, sample, fitted, align, n_jobs=n_jobs, verbose=verbose, what="refits")
     cosines, spaces, loadings, lambdas, variances, converged = (np.stack(part) for part in zip(*found, strict=True))
@@ -237,7 +237,7 @@ def bootstrap(
 def refit_resample(stream: np.random.SeedSequence, sample: Sample, fitted: UCA, align: str) -> tuple[Any, ...]:
     """Cosines, cosines of spaces, aligned loadings, multipliers, variances, and whether the fit converged."""
     model = check_model(fitted)
-    sample.fit(model, sample.take(resample(sample.subjects, np.random.default_rng(stream))))
+    sample.fit_part(model, resample(sample.subjects, np.random.default_rng(stream)), "rows drawn again")
     reference, components = (part._fitted("components_").astype(float) for part in (fitted, model))
     cosines, spaces, turned = compare(reference, components)
     laid = turned[align] @ components

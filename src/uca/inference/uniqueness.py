@@ -23,7 +23,6 @@ and less for one that does; z of small halves varies by more than 1, and where r
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -215,7 +214,7 @@ def uniqueness_test(
         Rows of the target.
     backgrounds : array, list or tuple of arrays, or dict of name -> array
     n_components : int, optional
-        Components to test, in order. Default: 5, or as many as there are features.
+        Components to test, in order. Default: 5, or as many as there are features (half as many for a sequential model).
     n_splits : int, default=10
         Random halvings; each is used both ways, so there are twice as many fits.
     groups : optional
@@ -266,15 +265,39 @@ def uniqueness_test(
     if order not in ORDERS:
         raise ValueError(f"order must be one of {', '.join(map(repr, ORDERS))}; got {order!r}")
     sample = check_sample(X, backgrounds, groups)
-    k = check_n_components(min(MOST, sample.n_features) if n_components is None else n_components, sample.n_features)
-    refit = check_model(model, n_components=k)
-    refit.set_params(tol=max(refit.tol, FIT_TOLERANCE))
-    if refit.solver == "auto" and len(sample.names) == 1 and sample.n_features <= SMALL:
+    refit = model_of_halves(model, n_components, sample)
+    return run_test(sample, refit, n_splits, alpha, seed_from(random_state), order, n_jobs, verbose)
+
+
+def model_of_halves(
+    model: UCA | None, n_components: int | None, sample: Sample, *, most: int = MOST, name: str = "n_components"
+) -> UCA:
+    """The model that is fitted to halves; ``most`` components where no number is given."""
+    refit = check_model(model)
+    p = sample.n_features
+    if n_components is None:  # the last sequential ones seldom keep the bounds
+        n_components = min(most, max(p // 2, 1) if refit.components == "sequential" else p)
+    refit.set_params(n_components=check_n_components(n_components, p, name=name), tol=max(refit.tol, FIT_TOLERANCE))
+    if refit.solver == "auto" and len(sample.names) == 1 and p <= SMALL:
         refit.set_params(solver="root")
-    seeds = streams(seed_from(random_state), n_splits)
-    measured = run(measure_halves, seeds, sample, refit, order, n_jobs=n_jobs, verbose=verbose, what="halvings")
+    return refit
+
+
+def run_test(
+    sample: Sample,
+    model: UCA,
+    n_splits: int,
+    alpha: float,
+    seed: int,
+    order: str,
+    n_jobs: int | None,
+    verbose: bool,
+) -> UniquenessTest:
+    """The test on a checked sample."""
+    seeds = streams(seed, n_splits)
+    measured = run(measure_halves, seeds, sample, model, order, n_jobs=n_jobs, verbose=verbose, what="halvings")
     halves = HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True)))
-    return conclude(sample, halves, refit, alpha, order)
+    return conclude(sample, halves, model, alpha, order)
 
 
 def measure_halves(
@@ -285,7 +308,7 @@ def measure_halves(
     sides = (first, tuple(~side for side in first))
     found = []
     for train, test in (sides, sides[::-1]):
-        _fit_half(model, sample, train)
+        sample.fit_part(model, train, "a random half of the rows")
         found.append(
             held_out(
                 sample.take(test),
@@ -296,13 +319,6 @@ def measure_halves(
             )
         )
     return tuple(np.stack([getattr(part, field.name) for part in found]) for field in fields(HeldOut))
-
-
-def _fit_half(model: UCA, sample: Sample, rows: Sequence[Array]) -> None:
-    try:
-        sample.fit(model, sample.take(rows))
-    except ValueError as error:  # bounds that no direction of a half keeps, a target that does not vary in it
-        raise type(error)(f"the model cannot be fitted to a random half of the rows: {error}") from error
 
 
 def by_contrast(model: UCA) -> Array:

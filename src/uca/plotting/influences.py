@@ -92,7 +92,8 @@ def leverage(
 ) -> Axes:
     """Share of a component's target variance that each row carries, largest first, beside that of normal scores.
 
-    The rows that carry half of it are coloured; where they are fewer than one row in twenty, the first five are named.
+    The rows that carry half of it are coloured; where that is one row, or no more than one in twenty, the
+    first five are named.
 
     Parameters
     ----------

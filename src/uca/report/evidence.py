@@ -19,7 +19,6 @@ from .inputs import Inputs
 from .scores import frames, standards
 
 MOST_FEATURES = 12  # reliable ones that are named, for each component
-MOST_ROWS = 10  # rows that are named where few carry a component
 
 
 @dataclass(frozen=True)
@@ -73,7 +72,7 @@ def context(model: Any, data: Inputs, found: Evidence) -> dict[str, Any]:
         "test": None if found.test is None else _test(found.test),
         "stability": None if found.stability is None else _stability(found.stability, data.features),
         "influence": None if found.influence is None else _influence(found.influence),
-        "leverage": leverage_warnings(leverage(model, data), data.ids[0]),
+        "leverage": leverage(model, data).warnings_about(data.ids[0]),
     }
 
 
@@ -173,21 +172,6 @@ def leverage(model: Any, data: Inputs) -> RowLeverage:
     target = data.arrays[:1]
     scores = frames(target, standards(model, target), components, np.ones(components.shape[:2]))[0]
     return leverage_of(scores.T, center=bool(model.center))
-
-
-def leverage_warnings(found: RowLeverage, ids: list[str] | None) -> list[str]:
-    """One sentence for each component that few rows carry, with the rows by name."""
-    return [_warning(found, int(i), ids) for i in np.flatnonzero(found.few)]
-
-
-def _warning(found: RowLeverage, i: int, ids: list[str] | None) -> str:
-    rows = found.outlying(i)
-    share = f"{100 * found.leverage[rows, i].sum():.0f}\u202f%"
-    names = [str(row) if ids is None else ids[row] for row in rows[:MOST_ROWS]]
-    listed = ", ".join(names) + (" …" if len(rows) > MOST_ROWS else "")
-    who = f"row {listed} carries" if len(rows) == 1 else f"{len(rows)} of {len(found.leverage)} rows carry"
-    which = "." if len(rows) == 1 else f": {listed}."
-    return f"Component {i + 1} hangs on few rows: {who} {share} of its variance in the target{which}"
 
 
 def _interval(value: float, low: float, high: float) -> str:
