@@ -19,13 +19,13 @@ from uca.inference import (
     row_leverage,
     uniqueness_test,
 )
-from uca.inference.heldout import FAR, _error, held_out
+from uca.inference.heldout import FAR, FURTHEST, _error, held_out
 from uca.inference.leverage import leverage_of
 from uca.inference.number import permute_columns
 from uca.inference.sample import check_sample
 from uca.inference.stability import compare
 from uca.inference.subjects import halves, resample
-from uca.inference.uniqueness import by_contrast
+from uca.inference.uniqueness import by_contrast, spread
 
 P = 12
 SHARED = np.repeat([[3.0, 0.0, 0.0]], [4, 5, 3], axis=1)
@@ -164,6 +164,32 @@ class TestHeldOut:
         quiet, loud = 1e-6 * rng.normal(size=(6, 1)), 0.05 * rng.normal(size=(60, 1))
         parts = [(np.arange(6), quiet, 1), (np.arange(10, 70), loud, -1)]
         assert _error(parts, pooled=True)[0] > 2 * _error(parts)[0]
+        rows = [rng.normal(size=(60, 1)), np.tile([[0.5], [-0.5]], (3, 1))]  # six rows that happen to be alike
+        got = held_out(rows, [np.arange(60), np.arange(60, 66)], np.eye(1), center=True, scale=False)
+        assert 1 < got.z[0, 0] < 4  # with errors of their own, 7
+
+    def test_average_moves_with_the_component(self, rng):
+        # A feature that holds nearly all variance is nearly three times the average, whatever the rows are.
+        rows = [rng.normal(size=(60, 3)) * [10, 1, 1], rng.normal(size=(60, 3))]
+        got = held_out(rows, [np.arange(60), np.arange(60, 120)], np.eye(3)[:1], center=True, scale=False)
+        assert got.z[-1, 0] == FURTHEST
+
+    def test_spread_covers_the_variance_of_the_mean(self):
+        # Of a direction that does not depend on the split; ones that do vary less.
+        found = []
+        for seed in range(600):
+            rng = np.random.default_rng(seed)
+            rows = [rng.normal(size=(60, 4)) for _ in range(2)]
+            subjects = (np.arange(60), np.arange(60, 120))
+            direction, z = orthonormal(rng, 1, 4), []
+            for _ in range(4):
+                first = halves(subjects, rng)
+                for side in (first, tuple(~part for part in first)):
+                    taken = [part[chosen] for part, chosen in zip(rows, side, strict=True)]
+                    codes = [part[chosen] for part, chosen in zip(subjects, side, strict=True)]
+                    z.append(held_out(taken, codes, direction, center=True, scale=False).z[0])
+            found.append(np.mean(z) / np.sqrt(spread(np.array(z), 4, 60)))
+        assert 0.5 < np.var(found) < 0.9
 
     def test_unequal_subjects_against_leaving_each_out(self, rng):
         sizes = [60, *[5] * 11]
