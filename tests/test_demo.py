@@ -22,11 +22,13 @@ def test_demo_prints_tables_and_saves_the_figure(tmp_path, capsys):
         "ahead of",
         "digits 0 and 1 over grass: Component 1 varies more in the target",
         "grass without digits: No component varies more in the target",
+        "digits 3 and 8 over grass + brick: Component 1 varies more in the target than in every one of 2 backgrounds",
     ):
         assert text in printed
     assert (tmp_path / "new" / "uca-demo.png").stat().st_size > 50_000
     page = (tmp_path / "new" / "report.html").read_text(encoding="utf-8")
     assert "<title>Digits 3 and 8 over grass + brick" in page
+    assert "1 unique component" in page
 
 
 def test_one_background_reveals_the_digit():

@@ -19,7 +19,7 @@ from sklearn.model_selection import StratifiedKFold, cross_val_score
 from ._types import Array
 from .datasets import ContrastiveDataset, digits_on_grass, digits_on_grass_and_brick
 from .estimators.uca import UCA
-from .inference import UniquenessTest, uniqueness_test
+from .inference import UniquenessTest, background_influence, uniqueness_test
 
 COLOURS = ("#0072B2", "#D55E00")  # blue and vermilion, told apart by colour-blind eyes
 
@@ -159,7 +159,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     two = fit_all(data)[-1]
     print(f"\nThe model behind 'UCA, split', seed 0:\n\n{two.model.summary()}")
     print("\nIs it real? Components on rows that did not choose them (uca.inference.uniqueness_test):")
-    for name, test in is_it_real(digits_on_grass(random_state=0)).items():
+    split = uniqueness_test(data.target, data.backgrounds, n_components=2, model=two.model)
+    for name, test in {**is_it_real(digits_on_grass(random_state=0)), data.description: split}.items():
         print(f"- {name}: {test.sentence}")
     options.out.mkdir(parents=True, exist_ok=True)
     path = options.out / "uca-demo.png"
@@ -171,6 +172,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         labels=[f"digit {label}" for label in data.labels],
         image_shape=data.image_shape,
         title=f"{data.description[0].upper()}{data.description[1:]}",
+        test=split,
+        influence=background_influence(data.target, data.backgrounds, model=two.model),
     )
     print(f"\nFigure: {path}\nReport: {page}, open it in a browser")
 
