@@ -15,7 +15,7 @@ help:
 	@echo "make types      mypy on src/"
 	@echo "make check      lint, types and tests: what CI runs"
 	@echo "make bench      time and memory against PCA and other packages, as ratios (bench-save: renew the docs)"
-	@echo "make study      is the test of uniqueness right? simulations, an hour (STUDY=--quick: minutes; STUDY=--save: renew the docs)"
+	@echo "make study      is the test of uniqueness right? simulations, 90 minutes (STUDY=--quick: minutes; STUDY=--save: renew the docs)"
 	@echo "make format     let ruff rewrite the files"
 
 # A stamp for each set of extras, so that nothing is installed twice and a change of pyproject.toml installs anew.

@@ -127,7 +127,9 @@ class UniquenessTest:
         """The result in words."""
         k, n = len(self.pvalues), self.n_unique_
         others = f"every one of {len(self.background_names)} backgrounds"
-        found = "No component varies" if n == 0 else ("Component 1 varies" if n == 1 else f"Components 1 to {n} vary")
+        found = {0: "No component varies", 1: "Component 1 varies", 2: "Components 1 and 2 vary"}.get(
+            n, f"Components 1 to {n} vary"
+        )
         units = ", each in units of its own deviations" if self.parameters["scale"] is True else ""
         text = (
             f"{found} more in the target than in {'the background' if len(self.background_names) == 1 else others}{units}, "
