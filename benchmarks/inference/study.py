@@ -1,8 +1,8 @@
 """Is the test of uniqueness right? Levels, power, number of components, time, and what it says of real data.
 
-Run with ``make study`` (an hour and a half on two cores; ``--quick`` takes minutes, ``--only PART`` one part). Without options it
-prints; with ``--save`` the figures go to docs/inference.json, the tables into docs/inference.md and the plots to
-docs/images.
+Run with ``make study`` (an hour and a half on two cores; ``--quick`` takes minutes, ``--only PART`` one part). Without
+options it prints; with ``--save`` the figures go to docs/inference.json, the tables into docs/inference.md and the plots
+to docs/images.
 """
 
 from __future__ import annotations

@@ -143,7 +143,7 @@ class UniquenessTest:
         if n < k:
             text += f" Component {n + 1}: {self._reason(n)}."
         elif k > 1:
-            text += f" All {k} that were tested are unique; there may be more."
+            text += f" {'Both' if k == 2 else f'All {k}'} that were tested are unique; there may be more."
         if min(self.n_subjects) < FEW:
             text += (
                 f" The smallest dataset has {min(self.n_subjects)} independent {'subjects' if self.grouped else 'rows'}: "
