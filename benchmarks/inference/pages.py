@@ -49,6 +49,13 @@ def power(saved: dict[str, Any]) -> str:
         row = max(behind, key=lambda row: row["ours"]["rate"])
         cells = (percent(row, way) for way in ("ours", "F-test, one split", "contrastive dimension"))
         lines.append(f"| {n} | {row['strength']:g} | {' | '.join(cells)} |")
+    lines += ["", "Several backgrounds, 100 rows each:", ""]
+    lines += ["| backgrounds | strength | ours | contrastive dimension (pooled) |", "|---|---|---|---|"]
+    lines += [
+        f"| {m} | {row['strength']:g} | {percent(row, 'ours')} | {percent(row, 'contrastive dimension')} |"
+        for m, curve in saved.get("several", {}).items()
+        for row in curve
+    ]
     return "\n".join(["", *lines, ""])
 
 

@@ -48,6 +48,9 @@ POWER = {  # rows of each dataset: strengths
 }
 
 
+SEVERAL = {2: (2.0, 2.5, 3.0, 4.0), 5: (2.5, 3.0, 4.0, 5.0)}  # backgrounds of 100 rows: strengths
+
+
 class Known(dict[str, Any]):
     """Results so far, saved whenever one is added, so that a long part can be taken up again."""
 
@@ -139,15 +142,27 @@ def counting(scale: float, known: Known) -> dict[str, Any]:
 def power(scale: float, known: Known) -> dict[str, Any]:
     """Rejections against strength, for growing n."""
     for n, strengths in POWER.items():
-        curve = {row["strength"]: row for row in known.get(str(n), [])}
-        for strength in strengths:
-            if strength not in curve:
-                law = partial(planted, n=n, p=20, strength=strength)
-                found = rates(law, max(10, round(150 * scale)), max(5, round(40 * scale)))
-                show(f"n = {n}, strength {strength}", found)
-                curve[strength] = {"strength": strength, **found}
-        known[str(n)] = [curve[strength] for strength in strengths]
+        known[str(n)] = power_curve(scale, strengths, known.get(str(n), []), n=n)
     return dict(known)
+
+
+def several(scale: float, known: Known) -> dict[str, Any]:
+    """The same for several backgrounds."""
+    for m, strengths in SEVERAL.items():
+        known[str(m)] = power_curve(scale, strengths, known.get(str(m), []), n=100, m=m)
+    return dict(known)
+
+
+def power_curve(scale: float, strengths: Sequence[float], before: list[Any], **setting: int) -> list[Any]:
+    """A point a strength; those that are known are kept."""
+    curve = {row["strength"]: row for row in before}
+    for strength in strengths:
+        if strength not in curve:
+            law = partial(planted, p=20, strength=strength, **setting)
+            found = rates(law, max(10, round(150 * scale)), max(5, round(40 * scale)))
+            show(f"{setting}, strength {strength}", found)
+            curve[strength] = {"strength": strength, **found}
+    return [curve[strength] for strength in strengths]
 
 
 def show(name: str, found: dict[str, Any]) -> None:
@@ -250,6 +265,7 @@ PARTS: dict[str, Callable[[float, Known], Any]] = {
     "levels": levels,
     "counting": counting,
     "power": power,
+    "several": several,
     "number": number,
     "timing": timing,
     "mice": mice,
@@ -262,7 +278,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the repetitions; not with --save")
     parser.add_argument("--only", action="append", choices=PARTS, help="run this part; may be repeated")
     parser.add_argument("--save", action="store_true", help="renew docs/inference.json, docs/inference.md and plots")
-    parser.add_argument("--resume", action="store_true", help="keep levels, counting and power of docs/inference.json")
+    parser.add_argument("--resume", action="store_true", help="keep levels, counting and curves of docs/inference.json")
     options = parser.parse_args(arguments)
     if options.quick and options.save:
         parser.error("--quick figures are too rough to be saved")
