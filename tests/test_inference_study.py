@@ -5,6 +5,7 @@ Repetitions are few, so limits are those that a right test exceeds once in a tho
 
 from __future__ import annotations
 
+import json
 import sys
 from functools import cache
 from pathlib import Path
@@ -18,7 +19,7 @@ from uca.inference import uniqueness_test
 ROOT = Path(__file__).resolve().parents[1]
 sys.path.insert(0, str(ROOT))
 
-from benchmarks.inference import laws, rivals, study  # noqa: E402
+from benchmarks.inference import laws, pages, rivals, study  # noqa: E402
 
 N = 40
 QUICK = {
@@ -122,6 +123,18 @@ def test_command(capsys, monkeypatch):
     monkeypatch.setattr(study, "PARTS", {"timing": lambda scale, known: {"ours": scale}})
     study.main(["--quick"])
     assert "(timing:" in capsys.readouterr().out
+
+
+def test_page_shows_what_was_measured():
+    saved = json.loads(study.SAVED.read_text())
+    page = (ROOT / "docs" / "inference.md").read_text()
+    assert pages.renewed(page, saved) == page
+    assert set(saved["levels"]) == {*laws.NULLS, *laws.WARNINGS}
+    for name in laws.NULLS:
+        for found in (saved["levels"][name]["ours"], saved["counting"][name]):
+            assert found["n"] >= 1000, name
+            assert found["rate"] <= 0.06, name
+    assert saved["levels"]["repeated rows, groups NOT given"]["ours"]["rate"] > 0.5
 
 
 class TestRivals:

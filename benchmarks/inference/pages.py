@@ -15,12 +15,16 @@ CURVES = {"ours": (OURS, "-"), "F-test, one split": (PLAIN, "--"), "contrastive 
 
 def write(saved: dict[str, Any], docs: Path) -> None:
     page = docs / "inference.md"
-    text = page.read_text()
-    for mark, make in (("levels", levels), ("power", power), ("number", number), ("examples", examples)):
-        text = between(text, mark, make(saved))
-    page.write_text(text)
+    page.write_text(renewed(page.read_text(), saved))
     draw_levels(saved["levels"], docs / "images" / "inference-levels.png")
     draw_power(saved["power"], docs / "images" / "inference-power.png")
+
+
+def renewed(text: str, saved: dict[str, Any]) -> str:
+    """The page with its tables made anew."""
+    for mark, make in (("levels", levels), ("power", power), ("number", number), ("examples", examples)):
+        text = between(text, mark, make(saved))
+    return text
 
 
 def percent(found: dict[str, Any], way: str) -> str:
