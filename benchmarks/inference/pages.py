@@ -79,11 +79,12 @@ def number(saved: dict[str, Any]) -> str:
     ]
     lines += [f"| {planted} | {' | '.join(str(n or '') for n in row[: most + 1])} |" for planted, row in counts.items()]
     seconds = saved["timing"]
-    ratio = seconds["contrastive dimension"] / seconds["ours"]
+    ratio = seconds["peer"] / seconds["ours"]
     lines += [
         "",
         f"Time of one test with 100 + 100 rows and 1 000 features, medians in one run: {seconds['ours']:.2g} s, "
-        f"{seconds['contrastive dimension']:.3g} s for the contrastive dimension with 1 000 resamples (ratio {ratio:.0f}).",
+        f"{seconds['peer']:.3g} s for the contrastive dimension with 1 000 resamples (ratio {ratio:.0f}). Memory beside the "
+        f"{seconds['input_mb']:.1f} MB of input: {seconds['ours_mb']:.0f} and {seconds['peer_mb']:.0f} MB.",
     ]
     return "\n".join(["", *lines, ""])
 

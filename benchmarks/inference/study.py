@@ -9,15 +9,16 @@ from __future__ import annotations
 
 import argparse
 import json
-import statistics
 import time
 import warnings
 from collections.abc import Callable, Sequence
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.measure import Figures, compare, in_fresh_process
 from joblib import Parallel, delayed
 from scipy import stats
 
@@ -198,23 +199,21 @@ def number(scale: float, known: Known) -> dict[str, Any]:
     return out
 
 
-def timing(scale: float, known: Known) -> dict[str, Any]:
-    """Seconds of one test with p = 1 000, ours and the contrastive dimension's with 1 000 resamples; medians in one run."""
+def one_test(repeats: int) -> Figures:
+    """One test with p = 1 000, ours and the contrastive dimension's with 1 000 resamples."""
     draw = planted(np.random.default_rng(0), n=100, p=1000, strength=8.0)
-    jobs = {
-        "ours": lambda: uniqueness_test(draw.target, draw.backgrounds, n_components=1),
-        "contrastive dimension": lambda: contrastive_dimension(
-            draw.target, draw.backgrounds[0], np.random.default_rng(0), resamples=1000
-        ),
-    }
-    seconds: dict[str, list[float]] = {name: [] for name in jobs}
-    for _ in range(3 if scale >= 1 else 1):
-        for name, job in jobs.items():
-            start = time.perf_counter()
-            job()
-            seconds[name].append(time.perf_counter() - start)
-    found = {name: statistics.median(values) for name, values in seconds.items()}
-    print(f"p = 1 000, 100 + 100 rows: {found}, ratio {found['contrastive dimension'] / found['ours']:.1f}", flush=True)
+    return compare(
+        lambda: uniqueness_test(draw.target, draw.backgrounds, n_components=1),
+        lambda: contrastive_dimension(draw.target, draw.backgrounds[0], np.random.default_rng(0), resamples=1000),
+        sum(rows.nbytes for rows in (draw.target, *draw.backgrounds)) / 2**20,
+        repeats,
+    )
+
+
+def timing(scale: float, known: Known) -> dict[str, Any]:
+    """Seconds and memory of one test, medians in one run."""
+    found = asdict(in_fresh_process(one_test, 3 if scale >= 1 else 1))
+    print(f"p = 1 000, 100 + 100 rows: {found}, ratio {found['peer'] / found['ours']:.1f}", flush=True)
     return found
 
 
