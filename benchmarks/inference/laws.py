@@ -50,6 +50,18 @@ def weakened(rng: Rng, *, n: int, p: int, strength: float, m: int = 1) -> Draw:
     return Draw(factor_rows(rng, n, strength * loadings), [factor_rows(rng, n, loadings) for _ in range(m)])
 
 
+def rare(rng: Rng, *shape: int) -> np.ndarray:
+    """Active in one row of ten; variance 1."""
+    return (rng.random(shape) < 0.1) * rng.normal(size=shape) / np.sqrt(0.1)
+
+
+def rare_factors(rng: Rng, *, n: int, n_background: int, p: int, everywhere: bool) -> Draw:
+    """The same covariance; in the background, or everywhere, every factor lives in one row of ten."""
+    loadings = 2 * normal(rng, FACTORS, p)
+    target = (rare if everywhere else normal)(rng, n, FACTORS) @ loadings + normal(rng, n, p)
+    return Draw(target, [rare(rng, n_background, FACTORS) @ loadings + normal(rng, n_background, p)])
+
+
 def other_shape(rng: Rng, *, n: int, p: int) -> Draw:
     """The same covariance; the background has heavy tails and the target has not."""
     loadings = normal(rng, FACTORS, p)
@@ -99,6 +111,9 @@ NULLS: dict[str, Callable[[Rng], Draw]] = {
     "structure in the background only": lambda rng: weakened(rng, n=100, p=20, strength=0.0),
     "heavy tails (t3)": lambda rng: same_law(rng, n=100, n_background=100, p=20, law=student),
     "heavy tails in the background only (t5)": lambda rng: other_shape(rng, n=100, p=20),
+    "factors in one row of ten, background only": lambda rng: rare_factors(
+        rng, n=200, n_background=200, p=20, everywhere=False
+    ),
     "40 target rows, 400 background rows": lambda rng: same_law(rng, n=40, n_background=400, p=20),
     "400 target rows, 40 background rows": lambda rng: same_law(rng, n=400, n_background=40, p=20),
     "p > n: 60 rows, 150 features": lambda rng: same_law(rng, n=60, n_background=60, p=150),
@@ -114,7 +129,11 @@ NULLS: dict[str, Callable[[Rng], Draw]] = {
     "heavy tails (t3), no factors": lambda rng: same_law(rng, n=100, n_background=100, p=20, factors=0, law=student),
 }
 
-#: Not null settings for a test that is not told of the subjects: shown as a warning.
+#: Shown as a warning: repeated rows are not null settings for a test that is not told of the subjects, and half of a small
+#: background may not show a rare factor at all.
 WARNINGS: dict[str, Callable[[Rng], Draw]] = {
     "repeated rows, groups NOT given": lambda rng: repeated(rng, subjects=16, rows=8, p=20, labelled=False),
+    "factors in one row of ten, 200 and 20 rows": lambda rng: rare_factors(
+        rng, n=200, n_background=20, p=20, everywhere=True
+    ),
 }

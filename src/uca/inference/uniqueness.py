@@ -46,7 +46,7 @@ SMALL_SAMPLE = 4.0  # rows or subjects: what the smallest dataset's number adds 
 SPREAD_ONE = 0.8  # the same for one pair of halves
 MOST = 5  # components, where no number is given
 SMALL = 64  # features up to which root finding is the faster solver for one background
-FEW = 20  # rows or subjects below which the result says that they are few
+FEW = 30  # rows or subjects below which the result says that they are few
 N_SPLITS = 10  # random halvings; more make the p-value depend less on luck, and cost time
 FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives a valid test, a good one is enough
 
@@ -69,6 +69,9 @@ class UniquenessTest:
         Held-out variance in the target (first) and in each background, geometric means over the splits.
     low, high : arrays of shape (k, m + 1)
         Ends of ``1 - alpha`` intervals for them.
+    kept : array of shape (k,)
+        Share of each component (of its squared length) in features that vary in the held-out rows of every dataset, mean
+        over halves. The rest is not tested.
     background_names : tuple of str
     alpha : float
     n_splits : int
@@ -90,6 +93,7 @@ class UniquenessTest:
     variances: Array
     low: Array
     high: Array
+    kept: Array
     background_names: tuple[str, ...]
     alpha: float
     n_splits: int
@@ -142,6 +146,11 @@ class UniquenessTest:
             )
         if n < k:
             text += f" Component {n + 1}: {self._reason(n)}."
+            if self.kept[n] < 0.5:
+                text += (
+                    f" But {100 * (1 - self.kept[n]):.0f} % of it lies in features that are constant in some dataset, or in "
+                    "half of its rows, and the test leaves these out: look at them by themselves."
+                )
         elif k > 1:
             text += f" {'Both' if k == 2 else f'All {k}'} that were tested are unique; there may be more."
         if min(self.n_subjects) < FEW:
@@ -305,7 +314,7 @@ def run_test(
 def measure_halves(
     stream: np.random.SeedSequence, sample: Sample, model: UCA, order: str = "model"
 ) -> tuple[Array, ...]:
-    """One halving, both ways: the arrays of :class:`~.heldout.HeldOut`, each (2, m + 1, k)."""
+    """One halving, both ways: the arrays of :class:`~.heldout.HeldOut`, with a first axis of 2."""
     first = halves(sample.subjects, np.random.default_rng(stream))
     sides = (first, tuple(~side for side in first))
     found = []
@@ -365,6 +374,7 @@ def conclude(sample: Sample, halves: HeldOut, model: UCA, alpha: float, order: s
         variances=np.exp(centre).T,
         low=np.exp(centre - reach).T,
         high=np.exp(centre + reach).T,
+        kept=halves.kept.mean(axis=0),
         background_names=sample.names,
         alpha=alpha,
         n_splits=n_splits,
