@@ -19,7 +19,7 @@ from uca.inference import (
     row_leverage,
     uniqueness_test,
 )
-from uca.inference.heldout import FAR, FURTHEST, _error, held_out
+from uca.inference.heldout import FAR, FURTHEST, _error, _measure, _Rows, held_out
 from uca.inference.leverage import leverage_of
 from uca.inference.number import permute_columns
 from uca.inference.sample import check_sample
@@ -109,6 +109,22 @@ class TestHeldOut:
         )  # untouched, it would be 12: all correlations are 1
         common = held_out([rows, others], subjects, everywhere, center=True, scale=False)
         np.testing.assert_allclose(np.exp(common.log_variance[0, 0]), np.var(rows @ everywhere[0], ddof=1), rtol=1e-9)
+
+    def test_where_rows_are_pulled_in_the_smaller_z_counts(self, rng):
+        # A factor in one row of ten of the background: pulled in, it is gone; the rows as they are show it.
+        loadings = rng.normal(size=(1, P))
+        active = (rng.random((300, 1)) < 0.1) * rng.normal(size=(300, 1)) / np.sqrt(0.1)
+        rows = [2 * part @ loadings + rng.normal(size=(300, P)) for part in (rng.normal(size=(300, 1)), active)]
+        subjects = [np.arange(300), np.arange(300, 600)]
+        components = loadings / np.linalg.norm(loadings)
+        pulled, plain = (
+            _measure([_Rows(part, center=True, pull=pull) for part in rows], subjects, components, True)
+            for pull in (True, False)
+        )
+        assert pulled.z[0, 0] > 2 > plain.z[0, 0]
+        got = held_out(rows, subjects, components, center=True, scale=True)
+        np.testing.assert_array_equal(got.z, np.minimum(pulled.z, plain.z))
+        np.testing.assert_array_equal(got.log_variance, pulled.log_variance)
 
     def test_errors_count_subjects_not_rows(self, rng):
         rows = [rng.normal(size=(60, P)), rng.normal(size=(50, P))]
@@ -331,6 +347,18 @@ class TestUniqueness:
         wide = uniqueness_test(target, background, n_components=2)
         assert wide.n_unique_ == 0
         assert wide.average_pvalues[0] > 0.05
+
+    def test_features_that_only_the_target_has_are_told(self, rng):
+        target, control = (rng.normal(size=(100, P)) for _ in range(2))
+        target[:, 8:] += 5 * rng.normal(size=(100, 1))
+        control[:, 8:] = 0.0
+        test = uniqueness_test(target, control, n_components=1)
+        assert test.kept[0] < 0.2
+        assert "% of it lies in features that are constant in some dataset" in test.sentence
+        other, backgrounds = study(rng)
+        test = uniqueness_test(other, backgrounds, n_components=1)
+        assert test.kept[0] == 1
+        assert "constant" not in test.sentence
 
     def test_table_is_plain(self, rng):
         target, backgrounds = study(rng, m=2)
