@@ -41,7 +41,7 @@ def levels(saved: dict[str, Any]) -> str:
     lines = [f"| nothing is unique | {' | '.join(WAYS)} |", "|---" * (len(WAYS) + 1) + "|"]
     lines += [f"| {name} | {' | '.join(percent(found, way) for way in WAYS)} |" for name, found in settings.items()]
     counts = {way: max((found[way]["n"] for found in settings.values() if way in found), default=0) for way in WAYS}
-    told = ", ".join(f"{way} {n}" for way, n in counts.items())
+    told = "; ".join(f"{way}: {n}" for way, n in counts.items())
     return "\n".join(["", *lines, "", f"(Repetitions: {told}.)", ""])
 
 
