@@ -6,20 +6,14 @@ Repetitions are few, so limits are those that a right test exceeds once in a tho
 from __future__ import annotations
 
 import json
-import sys
 from functools import cache
-from pathlib import Path
 
 import numpy as np
 import pytest
+from benchmarks.inference import laws, pages, rivals, study
 from scipy import linalg, stats
 
 from uca.inference import uniqueness_test
-
-ROOT = Path(__file__).resolve().parents[1]
-sys.path.insert(0, str(ROOT))
-
-from benchmarks.inference import laws, pages, rivals, study  # noqa: E402
 
 N = 40
 QUICK = {
@@ -127,7 +121,7 @@ def test_command(capsys, monkeypatch):
 
 def test_page_shows_what_was_measured():
     saved = json.loads(study.SAVED.read_text())
-    page = (ROOT / "docs" / "inference.md").read_text()
+    page = (study.ROOT / "docs" / "inference.md").read_text()
     assert pages.renewed(page, saved) == page
     assert set(saved["levels"]) == {*laws.NULLS, *laws.WARNINGS}
     for name in laws.NULLS:

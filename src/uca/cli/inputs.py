@@ -112,8 +112,7 @@ def read_one(path: Path, *, na: Sequence[str] = (), header: bool = True) -> Raw:
 
 def _by_file(request: Request) -> tuple[Table, dict[str, Table]]:
     files = _named_files(request.backgrounds)
-    options = {"na": request.na, "header": request.header}
-    raws = [read_one(path, **options) for path in (request.table, *files.values())]  # type: ignore[arg-type]
+    raws = [read_one(path, na=request.na, header=request.header) for path in (request.table, *files.values())]
     aside = [name for name in (request.labels,) if name is not None and name in raws[0].names]
     aside += [] if request.groups in (None, *aside) else [str(request.groups)]
     _check_named([*request.drop, *([] if request.id in (None, "none") else [str(request.id)])], raws)

@@ -29,7 +29,7 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtr, stdtrit
 
-from .._parameters import check_n_components, check_positive_int, seed_from
+from .._parameters import check_choice, check_n_components, check_positive_int, seed_from
 from .._types import Array
 from ..estimators.summary import Summary, text_table
 from ..estimators.uca import UCA
@@ -273,8 +273,7 @@ def uniqueness_test(
     """
     alpha = check_alpha(alpha)
     check_positive_int("n_splits", n_splits)
-    if order not in ORDERS:
-        raise ValueError(f"order must be one of {', '.join(map(repr, ORDERS))}; got {order!r}")
+    check_choice("order", order, ORDERS)
     sample = check_sample(X, backgrounds, groups)
     refit = model_of_halves(model, n_components, sample)
     return run_test(sample, refit, n_splits, alpha, seed_from(random_state), order, n_jobs, verbose)
