@@ -610,6 +610,8 @@ class TestBootstrap:
         )
         assert inside.mean() > 0.7
         assert set(found.reliable_features(0)[:5]) == {f"g{i}" for i in range(4, 9)}
+        crossing = (found.loadings_low <= 0) & (found.loadings_high >= 0)
+        assert not found.reliable[crossing].any()
         low, high = found.interval(found.lambdas)
         np.testing.assert_allclose([low, high], np.percentile(found.lambdas, [2.5, 97.5], axis=0))
         assert json.loads(json.dumps(found.table))[0]["reliable features"] == int(found.reliable[0].sum())
@@ -631,6 +633,22 @@ class TestBootstrap:
         assert found.reliable.mean() < 0.2  # a bootstrap takes the sample's components for the law's, so it is not 5 %
         turned = bootstrap(target, background, n_components=6, n_resamples=40, align="rotation")
         assert turned.loadings_error.max() < 1e-5  # the whole space turns back: why this is not the default
+
+    def test_no_loading_is_reliable_whose_interval_holds_zero(self):
+        # Components that change places give loadings of two kinds, and standard deviations that say too little.
+        rng = np.random.default_rng(0)
+        factors = 3 * orthonormal(rng, 4)
+        target, *others = (
+            rng.normal(size=(n, 2)) @ factors[:2]
+            + unique * rng.normal(size=(n, 2)) @ factors[2:]
+            + rng.normal(size=(n, P))
+            for n, unique in ((150, 1), (120, 0), (100, 0))
+        )
+        found = bootstrap(target, [*others, others[0]], n_resamples=30)
+        crossing = (found.loadings_low <= 0) & (found.loadings_high >= 0)
+        large = np.abs(found.model.components_) > 2.9 * found.loadings_error
+        assert (large & crossing).any()  # such as there are
+        assert not found.reliable[crossing].any()
 
     def test_groups_widen_intervals_of_repeated_rows(self, rng):
         def repeated():

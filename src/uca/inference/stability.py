@@ -51,7 +51,7 @@ class Bootstrap:
     loadings_error : array of shape (k, p)
         Their standard errors.
     reliable : boolean array of shape (k, p)
-        Loadings that differ from 0 at the chosen level, for all features together (Bonferroni).
+        Loadings that differ from 0 at the chosen level, for all features together (Bonferroni), and whose interval misses 0.
     lambdas : array of shape (r, m)
     variances : array of shape (r, k, m + 1)
         Target first; of the resampled rows.
@@ -225,7 +225,7 @@ def bootstrap(
         loadings_low=low,
         loadings_high=high,
         loadings_error=error,
-        reliable=np.abs(components) > certain * np.maximum(error, SPREAD_FLOOR),
+        reliable=(np.abs(components) > certain * np.maximum(error, SPREAD_FLOOR)) & ((low > 0) | (high < 0)),
         lambdas=lambdas,
         variances=variances,
         level=level,

@@ -63,7 +63,7 @@ def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
 
 def _draw_gains(ax: Axes, gains: list[float], shades: list[str]) -> None:
     bars = ax.barh(np.arange(len(gains)), gains, height=0.55, color=shades)
-    ax.bar_label(bars, [f"{gain:+.0f} %" for gain in gains], padding=3, fontsize="small", color=INK)
+    ax.bar_label(bars, [f"{gain:+.1f} %" for gain in gains], padding=3, fontsize="small", color=INK)
     ax.axvline(0, color=INK, lw=0.8)
     low, high = min(0.0, *gains), max(0.0, *gains)
     room = 0.26 * (high - low or 1.0)  # for the numbers

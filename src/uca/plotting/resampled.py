@@ -95,7 +95,7 @@ def reliable_loadings(
     Notes
     -----
     Intervals are those of single features. "Reliable" is decided for all features together, so an interval can miss 0
-    and its feature be grey.
+    and its feature be grey; the interval of a reliable one always misses 0.
     """
     check_result(found, Bootstrap, "bootstrap")
     i = check_component(found.model, component)

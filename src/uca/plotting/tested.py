@@ -79,7 +79,7 @@ def _marker(j: int) -> str:
 
 
 def _p(value: float) -> str:
-    return "p < .001" if value < 0.001 else f"p = {value:.3f}"
+    return "p < 0.001" if value < 0.001 else f"p = {value:.3f}"
 
 
 def n_components(found: NumberOfComponents, *, ax: Axes | None = None) -> Axes:
