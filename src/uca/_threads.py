@@ -81,12 +81,13 @@ def n_workers() -> int:
     return max(1, min([cores, *(int(limit) for limit in limits if limit.isdigit())]))
 
 
-def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *, parallel: bool) -> list[Result]:
+def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *, most: int | None = None) -> list[Result]:
     """Apply ``work`` to ``items`` dealt into lanes, one lane a core, and return one result a lane, in order.
 
-    Lanes are dealt round-robin, so the same items meet in the same sum whenever the number of cores is the same.
+    ``most`` limits the number of lanes: memory that each lane takes must not grow with the number of cores. Lanes are dealt
+    round-robin, so the same items meet in the same sum whenever the number of lanes is the same.
     """
-    lanes = min(n_workers(), len(items)) if parallel else 1
+    lanes = min(n_workers(), len(items), len(items) if most is None else most)
     if lanes <= 1:
         return [work(items)]
     stop = Event()

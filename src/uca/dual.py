@@ -19,6 +19,7 @@ from ._types import Array
 from .eigen import eigenvalue_bound, top_eigenpairs
 from .operators.base import Pencil
 from .operators.recycled import recycled
+from .operators.rounding import ARITHMETIC, UNIT
 
 
 @dataclass(frozen=True)
@@ -40,11 +41,18 @@ class Certificate:
         Largest violation of the optimality conditions, relative to the bounds: background variance above a bound, or
         different from it where lambda is positive.
     status : str
-        ``"optimal"`` (gap at most the tolerance), ``"max_iter"`` or ``"stalled"``.
+        ``"optimal"`` (gap at most the tolerance), ``"max_iter"``, ``"stalled"``, or ``"rounding"``: the bounds met as
+        computed, but the allowance for rounding exceeds the tolerance.
     n_eigensolves : int
         How many eigenproblems were solved.
     message : str
         The same in words.
+    proven : bool
+        Whether the upper bound is proven. It is not where data is known through products alone: then it is that of an
+        iterative eigen-solver, which may have missed a direction.
+    allowance : float
+        What building covariances from the data may have cost, in the units of the bounds. Both bounds have made room for
+        it, so that they hold for the sample covariances of the numbers passed in.
     """
 
     upper: float
@@ -55,6 +63,8 @@ class Certificate:
     status: str
     n_eigensolves: int
     message: str
+    proven: bool = False
+    allowance: float = 0.0
 
 
 @dataclass(frozen=True)
@@ -146,7 +156,7 @@ class Dual:
         return self.pencil.n_backgrounds
 
     def evaluate(self, prices: Array, *, k: int | None = None, accuracy: float | None = None) -> DualPoint:
-        """G at ``prices`` with the ``k`` top eigenpairs; an upper bound on the optimum.
+        """The value g at ``prices`` with the ``k`` top eigenpairs; an upper bound on the optimum.
 
         ``accuracy`` allows an error of that size where eigenvalues are found iteratively, for points that are only
         passed through; None is full accuracy, for all ``k`` pairs.
@@ -176,9 +186,30 @@ class Dual:
         top, proven = float(point.eigenvalues[0]), True
         if point.error > 0:
             top, proven = eigenvalue_bound(operator, top + point.error, slack)
-        # An eigenvalue is known to rounding of the norm, which dwarfs it where units or multipliers are far apart.
-        rounding = 2.0 * np.finfo(float).eps * (operator.magnitude + float(point.prices.sum()))
-        return float(top + point.prices.sum() + rounding), proven
+        return float(top + point.prices.sum() + self.allowance(point.prices)), proven
+
+    def allowance(self, prices: Array) -> float:
+        """How far a value may be off: what building the covariances cost, and rounding of the eigenproblem itself.
+
+        An eigenvalue is known to rounding of the norm, which dwarfs it where units or multipliers are far apart.
+        """
+        weights = np.concatenate([[1.0], prices * self.per_bound])
+        magnitudes = [operator.magnitude for operator in (self.pencil.target, *self.pencil.backgrounds)]
+        arithmetic = ARITHMETIC * UNIT * float(weights @ magnitudes + prices.sum())
+        return float(weights @ self.pencil.allowances) + arithmetic
+
+    def proven_lower(self, lower: float, factor: Array | None, prices: Array) -> float:
+        """A lower bound that makes room for what the feasible matrix may miss in value and exceed in bounds.
+
+        A matrix that exceeds bound j by a share e_j is feasible for larger bounds, whose optimum is above that of ours by at
+        most ``sum_j w_j e_j`` at optimal prices w; ours are near optimal, and counted twice.
+        """
+        if factor is None:
+            return lower
+        of_bounds = self.pencil.allowances[1:] * self.per_bound
+        excess = np.maximum(self.pencil.variances(factor)[1:].sum(axis=1) * self.per_bound - 1.0 + of_bounds, 0.0)
+        arithmetic = ARITHMETIC * UNIT * self.pencil.target.magnitude
+        return float(lower - float(self.pencil.allowances[0]) - arithmetic - 2.0 * prices @ excess)
 
     def lambdas(self, prices: Array) -> Array:
         """Multipliers in the user's units."""

@@ -204,6 +204,7 @@ class UCA(ContrastiveTransformer):
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
             representation = self._hold(data, k)
+            warn_constant(representation.n_constant, data.names)
             fitted = self._solve(representation, data.names, k, float_dtype(data.arrays[0].dtype))
         fitted.update(features(data), n_samples_=int(data.arrays[0].shape[0]))
         self._install(in_namespace(fitted, data.arrays[0]))
@@ -297,13 +298,14 @@ class UCA(ContrastiveTransformer):
 
     def _solve(self, data: Representation, names: tuple[str, ...], k: int, dtype: np.dtype) -> dict[str, Any]:
         """Everything that is fitted but the names and numbers of features and rows."""
-        warn_constant(data.n_constant, names)
         pencil = recycled(data.pencil, seed_from(self.random_state))
         check_variance(pencil)
         given = check_bound(self.bound, names)
         bounds = mean_bounds(pencil) if given is None else given
         with progress(self.verbose) as callback:
             results = self._results(pencil, bounds, names, k, callback)
+        if data.sharper is not None and any(result.certificate.status == "rounding" for result in results):
+            return self._solve(data.sharper(), names, k, dtype)
         vectors = np.hstack([result.vectors for result in results])
         variances = pencil.variances(vectors)
         for result in results:
@@ -348,6 +350,7 @@ class UCA(ContrastiveTransformer):
         stream: Stream = self.__dict__["_stream"]
         moments = stream.complete()
         representation = from_moments(moments, center=bool(self.center), scale=self.scale)
+        warn_constant(representation.n_constant, stream.names())
         k = check_n_components(self.n_components, stream.like.n_features)
         fitted = self._solve(representation, stream.names(), k, moments[0].dtype)
         fitted.update(features(stream.like), n_samples_=moments[0].n)

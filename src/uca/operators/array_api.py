@@ -17,7 +17,7 @@ from .._containers import is_array_api
 from .._types import Array
 from .covariance import from_moments
 from .memory import check_matrices_fit
-from .moments import Moments, deviations, inverse
+from .moments import Moments, deviations, inverse, two_sum
 from .reduced import from_columns
 from .representation import Representation, stacked
 
@@ -92,20 +92,20 @@ def from_array_api(
 
 
 def _moments(X: Any, label: str) -> Moments:
-    """Two passes: means, then the scatter about them, corrected for what rounding left in the means."""
+    """Three passes: means, what rounding left in them, then the scatter about the sum of both."""
     xp, (n, p) = namespace(X), X.shape
     size = max(1, BLOCK_BYTES // (8 * p))
     blocks = [X[start : min(start + size, n), :] for start in range(0, n, size)]
     mean = sum(xp.sum(_wide(block), axis=0) for block in blocks) / n
-    scatter, left = np.zeros((p, p)), np.zeros(p)
+    left = sum(xp.sum(_wide(block) - mean, axis=0) for block in blocks) / n
+    scatter = np.zeros((p, p))
     for block in blocks:
-        centred = _wide(block) - mean
-        left += to_numpy(xp.sum(centred, axis=0))
+        centred = (_wide(block) - mean) - left
         scatter += to_numpy(centred.T @ centred)
-    center = to_numpy(mean).astype(float)
+    center, rest = two_sum(to_numpy(mean).astype(float), to_numpy(left).astype(float))
     if not (np.isfinite(center).all() and np.isfinite(scatter.diagonal()).all()):
         _raise_not_finite(X, label)
-    return Moments(n, center + left / n, scatter - np.multiply.outer(left, left) / n, numpy_dtype(X))
+    return Moments(n, center, scatter, numpy_dtype(X), None, rest)
 
 
 def _wide(block: Any) -> Any:
@@ -132,7 +132,9 @@ class DeviceColumns:
         self.rows = stacked([array.shape[0] for array in arrays])
         width = max(1, BLOCK_BYTES // (8 * self.rows[-1].stop))
         self._columns = [slice(s, min(s + width, self.n_features)) for s in range(0, self.n_features, width)]
+        self.width = width
         self.means = [np.zeros(self.n_features) for _ in arrays]
+        self.rests = [np.zeros(self.n_features) for _ in arrays]
         self.deviations = [np.ones(self.n_features) for _ in arrays]
 
     def gram(self) -> Array:
@@ -166,7 +168,7 @@ class DeviceColumns:
             block = block - mean
             left = self.xp.sum(block, axis=0) / n
             block = block - left
-            self.means[i][columns] = to_numpy(mean + left)
+            self.means[i][columns], self.rests[i][columns] = two_sum(to_numpy(mean), to_numpy(left))
         if self.scale == "target" and i:
             self.deviations[i][columns] = self.deviations[0][columns]
         elif self.scale:
@@ -176,10 +178,10 @@ class DeviceColumns:
 
     def _standardised(self, columns: slice) -> Any:
         parts = []
-        for array, mean, spread in zip(self.arrays, self.means, self.deviations, strict=True):
+        for array, mean, rest, spread in zip(self.arrays, self.means, self.rests, self.deviations, strict=True):
             part = _wide(array[:, columns])
             if self.center:
-                part = part - like(mean[columns], part, part.dtype)
+                part = (part - like(mean[columns], part, part.dtype)) - like(rest[columns], part, part.dtype)
             if self.scale:
                 part = part * like(inverse(spread[columns]), part, part.dtype)
             parts.append(part)

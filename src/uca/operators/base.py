@@ -57,7 +57,12 @@ class CovarianceOperator(ABC):
 
     @property
     def magnitude(self) -> float:
-        """About the norm of the matrix: what rounding errors are proportional to. 0 where it is not known."""
+        """At least the norm of the matrix: what rounding errors are proportional to. 0 where it is not known."""
+        return 0.0
+
+    @property
+    def allowance(self) -> float:
+        """How far, in spectral norm, it may lie from the covariance of the numbers passed in (see ``rounding``)."""
         return 0.0
 
     def own_eigenpairs(self, k: int, accuracy: float | None = None) -> Eigenpairs | None:
@@ -86,6 +91,10 @@ class LinearCombination(CovarianceOperator):
     @property
     def magnitude(self) -> float:
         return float(sum(abs(w) * op.magnitude for op, w in zip(self.operators, self.weights, strict=True)))
+
+    @property
+    def allowance(self) -> float:
+        return float(sum(abs(w) * op.allowance for op, w in zip(self.operators, self.weights, strict=True)))
 
     def __matmul__(self, vectors: Array) -> Array:
         out = np.zeros(vectors.shape)
@@ -166,6 +175,11 @@ class Pencil:
         target = LinearCombination((self.backgrounds[j],), (-1.0,))
         return Pencil(target, tuple(self.backgrounds[i] for i in bounded), self.n_features)
 
+    @property
+    def allowances(self) -> Array:
+        """Allowances of A, B_1 ... B_m for what building them cost."""
+        return np.array([operator.allowance for operator in (self.target, *self.backgrounds)])
+
     def variances(self, vectors: Array) -> Array:
         """``v' S v`` for every column v and every operator S = A, B_1 ... B_m; shape (m + 1, k)."""
         return np.einsum("dk,sdk->sk", vectors, self.products(vectors))
@@ -185,6 +199,10 @@ class Complement(CovarianceOperator):
 
     operator: CovarianceOperator
     reflector: Array
+
+    @property
+    def allowance(self) -> float:
+        return self.operator.allowance
 
     @property
     def size(self) -> int:

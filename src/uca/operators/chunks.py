@@ -16,19 +16,23 @@ import numpy as np
 from scipy import sparse
 
 from .._types import Array
-from .moments import BLOCK_BYTES, center_block, divisor
+from .moments import BLOCK_BYTES, center_block, divisor, two_sum
 
 Chunk = Any  # numpy array, or scipy sparse array or matrix in CSR or CSC format
-FAR = 100.0  # a mean this many deviations from 0 is taken out before products
+FAR = 4.0  # a mean this many deviations from 0 is taken out before products: rounding grows with its square
 
 
 @dataclass(frozen=True)
 class ColumnMoments:
-    """Rows, stored values, means and sums of squares about the mean of some columns; they can be merged."""
+    """Rows, stored values, means and sums of squares about the mean of some columns; they can be merged.
+
+    The mean is ``mean + rest``: one float does not hold the digits of a mean that is large beside the spread.
+    """
 
     n: int
     stored: Array
     mean: Array
+    rest: Array
     squares: Array
 
     def merge(self, other: ColumnMoments) -> ColumnMoments:
@@ -36,11 +40,13 @@ class ColumnMoments:
         if self.n == 0 or other.n == 0:
             return self if other.n == 0 else other
         n = self.n + other.n
-        shift = other.mean - self.mean
+        shift = (other.mean - self.mean) + (other.rest - self.rest)
+        mean, lost = two_sum(self.mean, shift * (other.n / n))
         return ColumnMoments(
             n,
             self.stored + other.stored,
-            self.mean + shift * (other.n / n),
+            mean,
+            self.rest + lost,
             self.squares + other.squares + shift**2 * (self.n * other.n / n),
         )
 
@@ -53,17 +59,15 @@ class ColumnMoments:
 
 def beside(parts: Sequence[ColumnMoments]) -> ColumnMoments:
     """Moments of columns that stand side by side."""
-    stored, mean, squares = (
-        np.concatenate([getattr(m, name) for m in parts]) for name in ("stored", "mean", "squares")
-    )
-    return ColumnMoments(parts[0].n, stored, mean, squares)
+    names = ("stored", "mean", "rest", "squares")
+    return ColumnMoments(parts[0].n, *(np.concatenate([getattr(m, name) for m in parts]) for name in names))
 
 
 def column_moments(chunk: Chunk) -> ColumnMoments:
     """Moments of the columns of a chunk, in two passes over it. NaN and infinity show in the result."""
     if chunk.shape[0] == 0:
         zeros = np.zeros(chunk.shape[1])
-        return ColumnMoments(0, zeros, zeros, zeros)
+        return ColumnMoments(0, zeros, zeros, zeros, zeros)
     with np.errstate(invalid="ignore", over="ignore"):
         return _sparse_moments(chunk) if sparse.issparse(chunk) else _dense_moments(chunk)
 
@@ -71,9 +75,8 @@ def column_moments(chunk: Chunk) -> ColumnMoments:
 def _dense_moments(chunk: Array) -> ColumnMoments:
     n, p = chunk.shape
     centred = np.empty((n, p))
-    mean, left = center_block(chunk, centred)
-    squares = np.einsum("np,np->p", centred, centred) - n * left**2
-    return ColumnMoments(n, np.full(p, n), mean, np.maximum(squares, 0.0))
+    mean, rest = center_block(chunk, centred)
+    return ColumnMoments(n, np.full(p, n), mean, rest, np.einsum("np,np->p", centred, centred))
 
 
 def _sparse_moments(chunk: Chunk) -> ColumnMoments:
@@ -84,7 +87,7 @@ def _sparse_moments(chunk: Chunk) -> ColumnMoments:
     centred = chunk.data - mean[columns]
     left = (np.bincount(columns, weights=centred, minlength=p) - (n - stored) * mean) / n
     squares = np.bincount(columns, weights=centred**2, minlength=p) + (n - stored) * mean**2 - n * left**2
-    return ColumnMoments(n, stored, mean + left, np.maximum(squares, 0.0))
+    return ColumnMoments(n, stored, *two_sum(mean, left), np.maximum(squares, 0.0))
 
 
 def column_of_each(chunk: Chunk) -> Array:

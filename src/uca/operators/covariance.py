@@ -13,6 +13,7 @@ from .dense import DensePencil
 from .memory import check_matrices_fit
 from .moments import Moments, deviations, divisor, inverse
 from .representation import Representation, as_rows
+from .rounding import product_allowance
 
 
 def from_rows(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
@@ -38,9 +39,11 @@ def from_moments(moments: Sequence[Moments], *, center: bool, scale: bool | str)
             factor = inverse(d)
             matrix *= factor
             matrix *= factor[:, np.newaxis]
+    allowances = [product_allowance(m.n) * np.trace(matrix) for m, matrix in zip(moments, matrices, strict=True)]
     target_scale = deviation[0] if scale else np.ones(matrices.shape[-1])
     mean = moments[0].mean if center else np.zeros(matrices.shape[-1])
-    return Representation("covariance", DensePencil(matrices), as_rows, mean, target_scale, n_constant)
+    pencil = DensePencil(matrices, allowances=allowances)
+    return Representation("covariance", pencil, as_rows, mean, target_scale, n_constant)
 
 
 def from_matrices(matrices: Array) -> Representation:

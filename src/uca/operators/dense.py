@@ -38,6 +38,7 @@ class DenseCovariance(CovarianceOperator):
     """A symmetric matrix in memory."""
 
     matrix: Array
+    allowance: float = 0.0
 
     @property
     def size(self) -> int:
@@ -49,7 +50,8 @@ class DenseCovariance(CovarianceOperator):
 
     @property
     def magnitude(self) -> float:
-        return float(np.abs(self.matrix).max()) * np.sqrt(self.size)
+        largest = max(float(np.abs(self.matrix).max()), np.finfo(float).tiny)
+        return largest * float(np.linalg.norm(self.matrix / largest))  # in two steps: squares would overflow
 
     def __matmul__(self, vectors: Array) -> Array:
         return self.matrix @ vectors
@@ -61,8 +63,9 @@ class DenseCovariance(CovarianceOperator):
 class DensePencil(Pencil):
     """A pencil whose matrices are stacked in one array, so that combining them is one product."""
 
-    def __init__(self, matrices: Array, n_features: int | None = None):
-        operators = tuple(DenseCovariance(matrix) for matrix in matrices)
+    def __init__(self, matrices: Array, n_features: int | None = None, allowances: Sequence[float] | None = None):
+        given = [0.0] * len(matrices) if allowances is None else allowances
+        operators = tuple(DenseCovariance(matrix, float(a)) for matrix, a in zip(matrices, given, strict=True))
         super().__init__(operators[0], operators[1:], n_features or len(matrices[0]))
         object.__setattr__(self, "_matrices", matrices)  # the dataclass is frozen
 
@@ -81,9 +84,9 @@ class DensePencil(Pencil):
 
     def minimising(self, j: int, bounded: Sequence[int]) -> DensePencil:
         chosen = [-self._matrices[1 + j], *(self._matrices[1 + i] for i in bounded)]
-        return DensePencil(np.stack(chosen), self.n_features)
+        return DensePencil(np.stack(chosen), self.n_features, self.allowances[[1 + j, *(1 + i for i in bounded)]])
 
     def complement(self, vector: Array) -> tuple[DensePencil, Array]:
         w = householder(vector)
         reflected = np.stack([reflect(reflect(matrix, w).T, w)[1:, 1:] for matrix in self._matrices])
-        return DensePencil(reflected, self.n_features), w
+        return DensePencil(reflected, self.n_features, self.allowances), w

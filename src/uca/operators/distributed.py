@@ -118,20 +118,23 @@ class DaskColumns:
         widest = max(1, int(COLUMN_BYTES // (8 * sum(n_rows))))
         edges = np.unique([0, *np.cumsum(arrays[0].chunks[1]), *range(0, self.n_features, widest)])
         self._columns = [slice(int(a), int(b)) for a, b in pairwise(edges)]
+        self.width = int(np.diff(edges).max())
         chunks = {0: -1, 1: tuple(np.diff(edges).tolist())}
         grids = [_grid(array.rechunk(chunks)) for array in arrays]
         self._parts = [[grid[0][c] for grid in grids] for c in range(len(self._columns))]
         self.rows = stacked(n_rows)
         self.means = [np.zeros(self.n_features) for _ in arrays]
+        self.rests = [np.zeros(self.n_features) for _ in arrays]
         self.deviations = [np.ones(self.n_features) for _ in arrays]
 
     def gram(self) -> Array:
         """``Z Z'``, with means and deviations found on the way."""
         parts = [_task(_gram_part, nout=2)(part, self.center, self.scale) for part in self._parts]
         gram, statistics = compute([_tree([part[0] for part in parts], _sum), [part[1] for part in parts]])
-        for columns, (means, spread) in zip(self._columns, statistics, strict=True):
-            for i in range(len(self.means)):
-                self.means[i][columns], self.deviations[i][columns] = means[i], spread[i]
+        for columns, found in zip(self._columns, statistics, strict=True):
+            for held, parts_ in zip((self.means, self.rests, self.deviations), found, strict=True):
+                for i, part in enumerate(parts_):
+                    held[i][columns] = part
         return gram
 
     def raise_not_finite(self, i: int) -> None:
@@ -154,8 +157,9 @@ class DaskColumns:
         ]
         return np.hstack(compute(parts))
 
-    def _standard(self, columns: slice) -> tuple[bool, bool | str, list[Array], list[Array]]:
-        return self.center, self.scale, [m[columns] for m in self.means], [d[columns] for d in self.deviations]
+    def _standard(self, columns: slice) -> tuple[bool, bool | str, Statistics]:
+        held = (self.means, self.rests, self.deviations)
+        return self.center, self.scale, tuple([part[columns] for part in parts] for parts in held)
 
 
 def _columns_of(arrays: Sequence[Any], center: bool, scale: bool | str) -> ColumnBlocks:
@@ -163,32 +167,34 @@ def _columns_of(arrays: Sequence[Any], center: bool, scale: bool | str) -> Colum
     return ColumnBlocks(plain, [""] * len(plain), center=center, scale=scale, parallel=False)
 
 
-def _gram_part(arrays: Sequence[Any], center: bool, scale: bool | str) -> tuple[Array, tuple[list[Array], list[Array]]]:
+#: Means, what rounding them left, and deviations, each with one array a dataset.
+Statistics = tuple[list[Array], ...]
+
+
+def _gram_part(arrays: Sequence[Any], center: bool, scale: bool | str) -> tuple[Array, Statistics]:
     blocks = _columns_of(arrays, center, scale)
     with one_blas_thread():
-        return blocks.gram(), (blocks.means, blocks.deviations)
+        return blocks.gram(), (blocks.means, blocks.rests, blocks.deviations)
 
 
-def _standardised(
-    arrays: Sequence[Any], center: bool, scale: bool | str, means: list[Array], spread: list[Array]
-) -> ColumnBlocks:
+def _standardised(arrays: Sequence[Any], center: bool, scale: bool | str, statistics: Statistics) -> ColumnBlocks:
     blocks = _columns_of(arrays, center, scale)
-    blocks.means, blocks.deviations = means, spread
+    blocks.means, blocks.rests, blocks.deviations = statistics
     return blocks
 
 
 def _product_part(
-    arrays: Sequence[Any], center: bool, scale: bool | str, means: list[Array], spread: list[Array], vectors: Array
+    arrays: Sequence[Any], center: bool, scale: bool | str, statistics: Statistics, vectors: Array
 ) -> Array:
     with one_blas_thread():
-        return _standardised(arrays, center, scale, means, spread).product(vectors)
+        return _standardised(arrays, center, scale, statistics).product(vectors)
 
 
 def _transposed_part(
-    arrays: Sequence[Any], center: bool, scale: bool | str, means: list[Array], spread: list[Array], weights: Array
+    arrays: Sequence[Any], center: bool, scale: bool | str, statistics: Statistics, weights: Array
 ) -> Array:
     with one_blas_thread():
-        return _standardised(arrays, center, scale, means, spread).transposed_product(weights)
+        return _standardised(arrays, center, scale, statistics).transposed_product(weights)
 
 
 # --- large both ways: products ----------------------------------------------------------------------------------------

@@ -22,10 +22,12 @@ from .._types import Array
 from .._validation import raise_not_finite
 from .base import CovarianceOperator, Pencil
 from .chunks import Chunk, ColumnMoments, backward, beside, both, column_moments, forward
-from .moments import BLOCK_BYTES, PARALLEL_BYTES, deviations, divisor, inverse, stored_bytes
+from .moments import BLOCK_BYTES, PARALLEL_BYTES, deviations, divisor, inverse, lanes_within, stored_bytes
 from .representation import Representation, as_rows
+from .rounding import ENTRY, UNIT, summation
 
 SPARSE_BYTES = 8 * BLOCK_BYTES  # of the stored values of a sparse block
+ROOM_BYTES = 4 * BLOCK_BYTES  # for blocks, whatever the size of the input
 
 
 @dataclass(frozen=True)
@@ -36,6 +38,7 @@ class ImplicitCovariance(CovarianceOperator):
     mean: Array  # relative to the rows' origin
     factor: Array  # one over the deviations
     variances: Array  # of the standardised columns: 1, or what scaling left
+    allowance: float = 0.0
 
     @property
     def size(self) -> int:
@@ -47,7 +50,7 @@ class ImplicitCovariance(CovarianceOperator):
 
     @property
     def magnitude(self) -> float:
-        return float(self.variances.max(initial=0.0)) * np.sqrt(self.size)
+        return self.trace
 
     def __matmul__(self, vectors: Array) -> Array:
         scaled = self.factor[:, np.newaxis] * vectors
@@ -67,19 +70,31 @@ class Rows:
         self.n, self.p = X.shape
         self.by_columns = sparse.issparse(X) and X.format == "csc"
         self.chunks, self.slices = _columns_of(X) if self.by_columns else _blocks_of(X)
-        self._parallel = stored_bytes(X) >= PARALLEL_BYTES
+        self._n_bytes = stored_bytes(X)
+        self._block_bytes = SPARSE_BYTES if sparse.issparse(X) else BLOCK_BYTES
         self.origin: Array | None = None
+
+    def _lanes(self, n_values: int) -> int:
+        """How many lanes may work side by side, if each holds ``n_values`` numbers beside a block."""
+        if self._n_bytes < PARALLEL_BYTES:
+            return 1
+        return lanes_within(8 * n_values + self._block_bytes, self._n_bytes, ROOM_BYTES)
 
     def moments(self) -> ColumnMoments:
         """Moments of all columns."""
         found: dict[int, ColumnMoments] = {}
 
-        def work(share: Sequence[int]) -> None:
+        def keep(share: Sequence[int]) -> None:
             found.update({i: column_moments(self.chunks[i]) for i in share})
 
-        in_lanes(work, range(len(self.chunks)), parallel=self._parallel)
-        parts = [found[i] for i in range(len(self.chunks))]
-        return beside(parts) if self.by_columns else reduce(ColumnMoments.merge, parts)
+        def merge(share: Sequence[int]) -> ColumnMoments:
+            return reduce(ColumnMoments.merge, (column_moments(self.chunks[i]) for i in share))
+
+        chunks, lanes = range(len(self.chunks)), self._lanes(8 * self.p)
+        if not self.by_columns:
+            return reduce(ColumnMoments.merge, in_lanes(merge, chunks, most=lanes))
+        in_lanes(keep, chunks, most=lanes)
+        return beside([found[i] for i in chunks])
 
     def product(self, vectors: Array, shift: Array) -> tuple[Array, Array]:
         """``X' (X V - shift)`` and the column sums of ``X V - shift``; X stands for ``X - origin``."""
@@ -94,7 +109,7 @@ class Rows:
                 sums += part_sums
             return total, sums
 
-        (total, sums), *others = in_lanes(work, range(len(self.chunks)), parallel=self._parallel)
+        (total, sums), *others = in_lanes(work, range(len(self.chunks)), most=self._lanes(2 * vectors.size))
         for other_total, other_sums in others:
             total += other_total
             sums += other_sums
@@ -107,7 +122,8 @@ class Rows:
                 scores += forward(self.chunks[i], vectors[self.slices[i]], self._origin_of(i))
             return scores
 
-        scores = reduce(np.add, in_lanes(score, range(len(self.chunks)), parallel=self._parallel))
+        lanes = self._lanes(2 * self.n * vectors.shape[1])
+        scores = reduce(np.add, in_lanes(score, range(len(self.chunks)), most=lanes))
         scores -= shift
         total = np.empty(vectors.shape)
 
@@ -115,7 +131,7 @@ class Rows:
             for i in share:
                 total[self.slices[i]] = backward(self.chunks[i], scores, self._origin_of(i))
 
-        in_lanes(weigh, range(len(self.chunks)), parallel=self._parallel)
+        in_lanes(weigh, range(len(self.chunks)), most=lanes)
         return total, scores.sum(axis=0)
 
     def _origin_of(self, i: int) -> Array | None:
@@ -190,8 +206,17 @@ def standardise(
     for part, m, squares_, d in zip(rows, moments, squares, used, strict=True):
         factor = inverse(d) if scale else np.ones(p)
         part.origin = m.far_origin() if center else None
-        mean = np.zeros(p) if not center else m.mean if part.origin is None else m.mean - part.origin
-        operators.append(ImplicitCovariance(part, mean, factor, squares_ / divisor(m.n) * factor**2))
+        moved = m.mean if part.origin is None else m.mean - part.origin  # exact, or 0
+        mean = moved + m.rest if center else np.zeros(p)
+        variances = squares_ / divisor(m.n) * factor**2
+        # Rounding is relative to rows before their mean is taken out of the products.
+        allowance = product_rounding(m.n, p) * float(variances.sum() + np.sum((mean * factor) ** 2))
+        operators.append(ImplicitCovariance(part, mean, factor, variances, allowance))
     held = pencil(operators[0], tuple(operators[1:]), p)
     mean = moments[0].mean if center else np.zeros(p)
     return Representation("implicit", held, as_rows, mean, used[0] if scale else np.ones(p), n_constant)
+
+
+def product_rounding(n: int, p: int) -> float:
+    """Error of products with n rows of p features, relative to the trace: scores are sums over p, products over n."""
+    return UNIT * (2.0 * summation(n) + 2.0 * summation(p) + ENTRY)

@@ -1,9 +1,10 @@
 """Means, deviations and scatter matrices, in blocks and without losing digits.
 
 This module alone knows ``ddof``; nobody else divides by a number of rows. Promises: no centred copy of the data is
-made, only blocks of a few megabytes; a mean of 1e8 with a spread of 1 costs no digits (blocks are centred by their own
-mean, corrected once, and merged pairwise, Chan, Golub & LeVeque 1983); float32 input is widened to float64 a block at
-a time, so its products lose nothing.
+made, only blocks of a few megabytes, whose number does not grow with that of the cores beyond a share of the input; a mean
+of 1e14 with a spread of 1 costs no digits (blocks are centred by their own mean, twice, means are kept as a sum of two
+floats, and blocks are merged pairwise, Chan, Golub & LeVeque 1983); float32 input is widened to float64 a block at a time,
+so its products lose nothing; squares that overflow or vanish raise :class:`OutOfRangeError`.
 """
 
 from __future__ import annotations
@@ -27,6 +28,9 @@ from .memory import check_matrices_fit
 DDOF = 1
 BLOCK_BYTES = 1_000_000  # stays in the second-level cache
 PARALLEL_BYTES = 8_000_000  # inputs from this size on are shared out over the cores
+LANES_SHARE = 0.1  # of the input, that the buffers of all cores may take together
+SMALLEST_SQUARES, LARGEST_SQUARES = 1e-120, 1e120  # sums of squares, between which products of variances are safe
+VANISHING = 1e-100  # a mean this small whose column has no squares may belong to values whose squares vanished
 
 
 def divisor(n: int) -> int:
@@ -45,24 +49,44 @@ def fill(out: Array, block: Any) -> None:
 
 
 def center_block(block: Any, out: Array) -> tuple[Array, Array]:
-    """Write the block minus its column means to ``out``; return the means (float64) and what rounding left in ``out``.
+    """Write the block minus its column means to ``out``; return the means and what rounding them left, both float64.
 
-    The second result is the mean of ``out``: 0 but for rounding of the first, which matters where a column has a large
-    mean and a small spread. The returned means include it; sums of squares of ``out`` must have it taken out.
+    The mean is the sum of the two results: where it is large beside the spread, one float does not hold its digits. What
+    the first subtraction leaves is taken out by a second.
     """
     averaging = np.full(len(out), 1.0 / len(out), dtype=out.dtype)
     fill(out, block)  # then in place: twice as fast as subtracting from the strided view
     mean = averaging @ out
     out -= mean
-    left = (averaging @ out).astype(float)
-    return mean + left, left
+    left = averaging @ out
+    out -= left
+    return two_sum(mean, left)
+
+
+def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
+    """``a + b``, and what rounding the sum lost (Knuth)."""
+    total = a + b
+    virtual = total - a
+    return total, (a - (total - virtual)) + (b - virtual)
+
+
+class OutOfRangeError(ValueError):
+    """Values so large or so small that their squares overflow or vanish; in other units the problem has an answer."""
 
 
 def deviations(sums_of_squares: Array, mean: Array, n: int, dtype: np.dtype) -> Array:
     """Standard deviations; exactly 0 for columns that are constant up to rounding."""
+    check_range(sums_of_squares, mean)
     deviation = np.sqrt(np.maximum(sums_of_squares, 0.0) / divisor(n))
     rounding = 4.0 * np.finfo(dtype).eps * np.abs(mean)
     return np.where(deviation <= rounding, 0.0, deviation)
+
+
+def check_range(sums_of_squares: Array, mean: Array) -> None:
+    """Raise where squares are, or may be, outside what the arithmetic holds. NaN passes: others look for it."""
+    small = (sums_of_squares < SMALLEST_SQUARES) & ((sums_of_squares > 0) | ((mean != 0) & (np.abs(mean) < VANISHING)))
+    if np.any(small) or np.any(sums_of_squares > LARGEST_SQUARES):
+        raise OutOfRangeError("values are so large or so small that their squares overflow or vanish; rescale the features")
 
 
 def inverse(deviation: Array) -> Array:
@@ -93,6 +117,8 @@ class Moments:
         The wider of float32 and float64 that rows came in; tells how large rounding errors of the data are.
     columns : list or None
         Names of the features, where rows came with names. Moments with other names, or in another order, do not merge.
+    rest : array of shape (p,) or None
+        What ``mean`` lost to rounding: the mean is the sum of the two. It matters where a mean is large beside the spread.
 
     Examples
     --------
@@ -111,6 +137,7 @@ class Moments:
     scatter: Array
     dtype: np.dtype = np.dtype(np.float64)  # noqa: RUF009  (a dtype cannot change)
     columns: list[Any] | None = None
+    rest: Array | None = None
 
     @classmethod
     def empty(cls, p: int) -> Moments:
@@ -145,12 +172,15 @@ class Moments:
 
         def work(share: Sequence[int]) -> Moments:
             moments, buffer = cls(0, np.zeros(p), np.zeros((p, p))), np.empty((min(rows, n), p))
-            for start in share:
-                moments._add_block(X[start : start + rows], buffer)
+            with np.errstate(invalid="ignore", over="ignore"):  # of this thread
+                for start in share:
+                    moments._add_block(X[start : start + rows], buffer)
             return moments
 
+        # A lane holds a block, its scatter, and what merging the two needs; the matrices that a fit holds anyway are room.
+        lanes = lanes_within(8 * p * (min(rows, n) + 3 * p), stored_bytes(X), 8 * 8 * p**2) if parallel else 1
         with np.errstate(invalid="ignore", over="ignore"):
-            total, *others = in_lanes(work, starts, parallel=parallel)
+            total, *others = in_lanes(work, starts, most=lanes)
             for other in others:
                 total.merge(other)
         total.dtype = float_dtype(X.dtype)
@@ -165,7 +195,7 @@ class Moments:
         if len(other.mean) != len(self.mean):
             raise ValueError(f"moments of {len(other.mean)} features cannot be merged with those of {len(self.mean)}")
         check_same_columns(other, self.columns, "the object to merge")
-        self._merge(other.n, other.mean, other.scatter)
+        self._merge(other.n, other.mean, other.rest, other.scatter)
         self.columns = self.columns or other.columns
         self.dtype = np.result_type(self.dtype, other.dtype)
         return self
@@ -178,7 +208,14 @@ class Moments:
 
     def copy(self) -> Moments:
         """Moments that can be added to without changing these."""
-        return Moments(self.n, self.mean.copy(), self.scatter.copy(), self.dtype, self.columns)
+        rest = None if self.rest is None else self.rest.copy()
+        return Moments(self.n, self.mean.copy(), self.scatter.copy(), self.dtype, self.columns, rest)
+
+    def in_units(self, factors: Array) -> Moments:
+        """The moments of rows whose columns were multiplied by ``factors``, powers of two."""
+        rest = None if self.rest is None else self.rest * factors
+        scatter = self.scatter * factors * factors[:, np.newaxis]
+        return Moments(self.n, self.mean * factors, scatter, self.dtype, self.columns, rest)
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a ``.npz`` file, whole or not at all."""
@@ -192,6 +229,8 @@ class Moments:
                     "scatter": self.scatter,
                     "dtype": self.dtype.name,
                 }
+                if self.rest is not None:
+                    held["rest"] = self.rest
                 if self.columns is not None:
                     held["columns"] = np.array([str(name) for name in self.columns])
                 np.savez(file, **held)
@@ -206,28 +245,36 @@ class Moments:
             with np.load(path, allow_pickle=False) as file:
                 n, mean, scatter, dtype = int(file["n"]), file["mean"], file["scatter"], np.dtype(str(file["dtype"]))
                 columns = file["columns"].tolist() if "columns" in file else None
+                rest = file["rest"] if "rest" in file else None
         except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile):
             raise ValueError(f"{os.fspath(path)} is not a file of moments written by Moments.save") from None
-        if mean.ndim != 1 or scatter.shape != (len(mean), len(mean)) or n < 0:
+        shapes = {mean.shape, mean.shape if rest is None else rest.shape}
+        if mean.ndim != 1 or scatter.shape != (len(mean), len(mean)) or len(shapes) > 1 or n < 0:
             raise ValueError(f"{os.fspath(path)} holds moments of inconsistent shapes {mean.shape}, {scatter.shape}")
-        return cls(n, mean, scatter, dtype, columns)
+        return cls(n, mean, scatter, dtype, columns, rest)
 
     def _add_block(self, block: Any, buffer: Array) -> None:
         n = block.shape[0]
         centred = buffer[:n]
-        mean, left = center_block(block, centred)
-        scatter = (centred.T @ centred).astype(float, copy=False)
-        scatter -= np.multiply.outer(n * left, left)
-        self._merge(n, mean, scatter)
+        mean, rest = center_block(block, centred)
+        self._merge(n, mean, rest, centred.T @ centred)
 
-    def _merge(self, n: int, mean: Array, scatter: Array) -> None:
+    def _merge(self, n: int, mean: Array, rest: Array | None, scatter: Array) -> None:
         """Chan, Golub & LeVeque's update."""
         if n == 0:
             return
-        shift = mean - self.mean
-        weight = self.n * n / (self.n + n)
         self.scatter += scatter
-        if self.n:
-            self.scatter += np.multiply.outer(shift * weight, shift)
-        self.mean = self.mean + shift * (n / (self.n + n))
+        if self.n == 0:
+            self.n, self.mean, self.rest = n, mean, rest
+            return
+        own, other = (0.0 if part is None else part for part in (self.rest, rest))
+        shift = (mean - self.mean) + (other - own)
+        self.scatter += np.multiply.outer(shift * (self.n * n / (self.n + n)), shift)
+        self.mean, lost = two_sum(self.mean, shift * (n / (self.n + n)))
+        self.rest = own + lost
         self.n += n
+
+
+def lanes_within(lane_bytes: float, input_bytes: float, room: float = 0.0) -> int:
+    """How many lanes may work side by side, so that together they take no more than ``room`` and a share of the input."""
+    return max(1, int((LANES_SHARE * input_bytes + room) // lane_bytes))

@@ -22,6 +22,7 @@ from .._validation import raise_not_finite
 from .base import CovarianceOperator, Eigenpairs, Pencil
 from .moments import center_block, deviations, divisor, fill, inverse
 from .representation import Representation, as_rows, stacked
+from .rounding import ENTRY, UNIT, summation
 
 EMPTY = 1e-13  # singular value, relative to the largest, that is none
 
@@ -48,6 +49,12 @@ class RowProduct(CovarianceOperator):
 
     stacked: StackedRows
     weights: Array
+
+    @property
+    def allowance(self) -> float:
+        # Products of factors, each decomposed; and what own_eigenpairs() drops as empty.
+        n, p = self.stacked.rows.shape
+        return self.magnitude * (UNIT * 4.0 * (summation(n) + summation(p) + ENTRY) + EMPTY)
 
     @property
     def size(self) -> int:
@@ -127,11 +134,10 @@ def from_product(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, 
     means: list[Array] = []
     spread: list[Array] = []
     for array, label, block in zip(arrays, labels, blocks, strict=True):
-        part, mean, left = stack[block], np.zeros(p), np.zeros(p)
+        part, mean = stack[block], np.zeros(p)
         with np.errstate(invalid="ignore", over="ignore"):
             if center:
-                mean, left = center_block(array, part)
-                part -= left
+                mean, _ = center_block(array, part)
             else:
                 fill(part, array)
             sums = np.einsum("np,np->p", part, part)

@@ -5,6 +5,10 @@ these rows. With a pivoted Cholesky factor of the Gram matrix, ``Z Z' = F F'``, 
 orthonormal coordinates of that span, so the covariances in the working space are those of F. Components are lifted back
 once: ``Z' L^{-T} u`` with L the triangular part of F. p enters twice, never again.
 
+A Gram matrix squares: what is below a root of the rounding unit of the largest row is lost in it. That costs nothing where
+the rows are well conditioned, and the allowance says so; where they are not (units that differ, nearly equal rows), the rows
+are decomposed themselves, ``Z' = Q R`` (:func:`from_qr`), in a copy of the data.
+
 The rest of feature space has no variance in any dataset. It matters (mass there spends no bound), so the working space
 gets a few coordinates for it.
 """
@@ -13,6 +17,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,16 +25,20 @@ from scipy import sparse
 from scipy.linalg import lapack, solve_triangular
 
 from .._containers import float_dtype
-from .._threads import in_lanes, one_blas_thread
+from .._threads import in_lanes, n_workers, one_blas_thread
 from .._types import Array
 from .._validation import raise_not_finite
 from .dense import DensePencil
-from .moments import BLOCK_BYTES, PARALLEL_BYTES, center_block, deviations, divisor, fill, inverse
-from .representation import Representation, stacked
+from .memory import available_bytes
+from .moments import BLOCK_BYTES, LANES_SHARE, PARALLEL_BYTES, center_block, check_range, deviations, divisor, fill, inverse
+from .representation import Representation, as_rows, stacked
+from .rounding import ENTRY, UNIT, blocked, product_allowance, summation
 
-SMALLEST = 1e-11  # share of the largest variance
 LANE_BYTES = 4_000_000
 EMPTY = 1e-8  # weight on a direction without variance below the accuracy of iterative eigenvectors: counts as none
+CONDITIONED = 1e-9  # allowance, relative to the target's largest variance, above which the rows themselves are decomposed
+NORM_STEPS = 12  # of the power method
+NORM_ROOM = 1.5  # for what it misses
 
 
 def from_gram(
@@ -41,14 +50,22 @@ def from_gram(
 
 def from_columns(blocks: Any, *, n_empty: int) -> Representation:
     """The same for :class:`ColumnBlocks`, or anything that makes its passes."""
-    scale, gram = blocks.scale, blocks.gram()
+    gram = blocks.gram()
     for i, (rows, deviation) in enumerate(zip(blocks.rows, blocks.deviations, strict=True)):
-        if not (np.isfinite(gram[rows, rows].diagonal()).all() and np.isfinite(deviation).all()):
+        diagonal = gram[rows, rows].diagonal()
+        if not (np.isfinite(diagonal).all() and np.isfinite(deviation).all()):
             blocks.raise_not_finite(i)
+        check_range(diagonal, np.zeros(len(diagonal)))
     weights, traces = _balance(gram, blocks.rows)
     gram *= weights
     gram *= weights[:, np.newaxis]
-    factor, pivots, rank = _pivoted_cholesky(gram)
+    norms = [_norm(gram[rows, rows]) for rows in blocks.rows]  # share of the trace that the largest variance has
+    factor, pivots, rank = _pivoted_cholesky(gram, blocks, weights)
+    distance = _distance(blocks, factor[:rank, :rank], weights)
+    errors = [2.0 * distance * np.sqrt(norm) + product_allowance(len(gram)) for norm in norms]
+    sharper = partial(from_qr, blocks, n_empty=n_empty) if _fits_in_memory(blocks) else None
+    if sharper is not None and errors[0] > CONDITIONED * norms[0]:
+        return sharper()
     n_features = blocks.n_features
     n_empty = min(n_empty, n_features - rank)
     coordinates = np.zeros((len(factor), rank + n_empty))
@@ -56,10 +73,20 @@ def from_columns(blocks: Any, *, n_empty: int) -> Representation:
     matrices = np.stack(
         [trace * (coordinates[rows].T @ coordinates[rows]) for rows, trace in zip(blocks.rows, traces, strict=True)]
     )
+    allowances = [error * trace for error, trace in zip(errors, traces, strict=True)]
     lift = Lift(blocks, factor[:rank, :rank], pivots[:rank], weights)
-    scale_ = blocks.deviations[0] if scale else np.ones(n_features)
-    n_constant = tuple(int(np.sum(d == 0)) if scale else 0 for d in blocks.deviations)
-    return Representation("reduced", DensePencil(matrices, n_features), lift, blocks.means[0], scale_, n_constant)
+    return _representation(blocks, DensePencil(matrices, n_features, allowances), lift, sharper)
+
+
+def _representation(
+    blocks: Any,
+    pencil: DensePencil,
+    lift: Callable[[Array], Array],
+    sharper: Callable[[], Representation] | None = None,
+) -> Representation:
+    scale = blocks.deviations[0] if blocks.scale else np.ones(blocks.n_features)
+    n_constant = tuple(int(np.sum(d == 0)) if blocks.scale else 0 for d in blocks.deviations)
+    return Representation("reduced", pencil, lift, blocks.means[0], scale, n_constant, sharper)
 
 
 def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, list[float]]:
@@ -73,14 +100,100 @@ def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, list[float]]:
     return weights, traces
 
 
-def _pivoted_cholesky(gram: Array) -> tuple[Array, Array, int]:
-    """Lower factor with rows in pivot order, the pivots, and the numerical rank."""
+def _rank_left(blocks: Any, weights: Array) -> int:
+    """Rank of the rows of all datasets: centring takes one from each, and a dataset without variance has none."""
+    return sum(rows.stop - rows.start - bool(blocks.center) for rows in blocks.rows if weights[rows].any())
+
+
+def _gram_units(blocks: Any) -> float:
+    """Units of rounding of an entry of the Gram matrix: products over features, deviations and the factor over rows."""
+    n_rows = blocks.rows[-1].stop
+    return 2.0 * blocked(blocks.n_features, blocks.width) + 3.0 * summation(n_rows) + ENTRY
+
+
+def _pivoted_cholesky(gram: Array, blocks: Any, weights: Array) -> tuple[Array, Array, int]:
+    """Lower factor with rows in pivot order, the pivots, and the rank: what is not rounding, at most what centring leaves."""
     with one_blas_thread():
-        # Variance below this share of the largest cannot be told from rounding in a Gram matrix; it counts as none.
-        share = max(len(gram) * np.finfo(float).eps, SMALLEST)
-        tol = share * max(gram.diagonal().max(), np.finfo(float).tiny)
+        tol = UNIT * _gram_units(blocks) * max(gram.diagonal().max(), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
-    return np.tril(factor), pivots - 1, int(rank)
+    return np.tril(factor), pivots - 1, min(int(rank), _rank_left(blocks, weights))
+
+
+def _distance(blocks: Any, triangle: Array, weights: Array) -> float:
+    """How far the rows of the factor may lie from the balanced rows of the data.
+
+    The factor belongs to a Gram matrix ``G + E``. Its rows then lie within ``1.1 |E| / s`` of those of G, turned, where s is
+    the smallest singular value of the rows (Tu, Boczar, Simchowitz, Soltanolkotabi & Recht 2016, lemma 5.4), if the rank is
+    what centring leaves. A smaller rank is no proof that nothing was cut away: rows up to the root of |E| may hide there.
+    """
+    # The balanced rows of each dataset have squares 1.
+    of_gram = UNIT * _gram_units(blocks) * len(blocks.rows)
+    whole = len(triangle) >= _rank_left(blocks, weights)
+    return 1.1 * of_gram * _inverse_norm(triangle) if whole else float(np.sqrt(len(weights) * of_gram))
+
+
+def _norm(matrix: Array) -> float:
+    """The largest eigenvalue of a positive matrix of trace 1, by the power method, with room for what it misses."""
+    vector, size = np.random.default_rng(0).standard_normal(len(matrix)), 0.0
+    for _ in range(NORM_STEPS):
+        vector = matrix @ (vector / max(float(np.linalg.norm(vector)), np.finfo(float).tiny))
+        size = float(np.linalg.norm(vector))
+    return min(1.0, NORM_ROOM * size)
+
+
+def _inverse_norm(triangle: Array) -> float:
+    """About the largest singular value of the inverse of a triangular matrix, and rather more than less."""
+    if len(triangle) == 0:
+        return 0.0
+    vector, size = np.random.default_rng(0).standard_normal(len(triangle)), 0.0
+    for _ in range(NORM_STEPS):
+        vector /= np.linalg.norm(vector)
+        vector = solve_triangular(triangle, vector, lower=True, check_finite=False)
+        size = float(np.linalg.norm(vector))
+        vector = solve_triangular(triangle, vector, lower=True, trans=1, check_finite=False)
+    return NORM_ROOM * size
+
+
+def _fits_in_memory(blocks: Any) -> bool:
+    """Whether the standardised rows of all datasets can be had as one array, with room to decompose it."""
+    return isinstance(blocks, ColumnBlocks) and 4 * 8.0 * blocks.n_rows * blocks.n_features <= available_bytes()
+
+
+def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
+    """Reduced form by a QR factorisation of the standardised rows, after :meth:`ColumnBlocks.gram`.
+
+    No square is taken, so small variances keep their digits: the error of each row is relative to its own size.
+    """
+    rows = blocks.standardised()
+    n_rows, n_features = rows.shape
+    order = np.argsort(-np.einsum("np,np->n", rows, rows), kind="stable")  # large rows first, as with pivots
+    with one_blas_thread():
+        basis, factor = np.linalg.qr(rows[order].T)
+    rank = basis.shape[1]
+    n_empty = min(n_empty, n_features - rank)
+    coordinates = np.zeros((n_rows, rank + n_empty))
+    coordinates[order, :rank] = factor.T
+    if n_empty:
+        basis = np.hstack([basis, _complement(basis, n_empty)])
+    matrices, allowances = [], []
+    for where in blocks.rows:
+        n = where.stop - where.start
+        matrices.append(coordinates[where].T @ coordinates[where] / divisor(n))
+        error = 4.0 * UNIT * (summation(n_features) + summation(n_rows)) + product_allowance(n)
+        allowances.append(error * float(np.trace(matrices[-1])))
+
+    def lift(vectors: Array) -> Array:
+        return as_rows(basis @ vectors)
+
+    return _representation(blocks, DensePencil(np.stack(matrices), n_features, allowances), lift)
+
+
+def _complement(basis: Array, k: int) -> Array:
+    """Seeded orthonormal vectors, (p, k), orthogonal to the basis."""
+    vectors = np.random.default_rng(0).standard_normal((len(basis), k))
+    for _ in range(2):  # the second pass removes what rounding left
+        vectors = np.linalg.qr(vectors - basis @ (basis.T @ vectors))[0]
+    return vectors
 
 
 @dataclass(frozen=True)
@@ -146,36 +259,36 @@ class ColumnBlocks:
         self.rows = stacked([array.shape[0] for array in arrays])
         self.n_rows = self.rows[-1].stop
         self.means = [np.zeros(self.n_features) for _ in arrays]
+        self.rests = [np.zeros(self.n_features) for _ in arrays]
         self.deviations = [np.ones(self.n_features) for _ in arrays]
-        n_bytes = self.n_rows * self.n_features * self.dtype.itemsize
-        self._parallel = parallel and n_bytes >= PARALLEL_BYTES
-        # Lanes need blocks that keep a core busy while another holds Python's lock; all are small beside the input.
-        size = int(np.clip(n_bytes // 40, 2 * BLOCK_BYTES, LANE_BYTES)) if self._parallel else BLOCK_BYTES
+        self._lanes, size = _share_out(self.n_rows, self.n_features, parallel)
         width = max(64, size // (self.n_rows * self.dtype.itemsize))
         self._columns = [slice(s, min(s + width, self.n_features)) for s in range(0, self.n_features, width)]
-        self._width = min(width, self.n_features)
+        self.width = min(width, self.n_features)
 
     def raise_not_finite(self, i: int) -> None:
         """Raise the error that names what is not finite in dataset ``i``."""
         raise_not_finite(self.arrays[i], self.labels[i])
 
     def gram(self) -> Array:
-        """``Z Z'`` in float64; means that rounding left in Z are taken out of it."""
+        """``Z Z'`` in float64."""
 
         def work(share: Sequence[slice]) -> Array:
             total, buffer = np.zeros((self.n_rows, self.n_rows)), self._buffer()
-            for columns in share:
-                z = self._measure(columns, buffer)
-                total += z @ z.T
+            with np.errstate(invalid="ignore", over="ignore"):  # of this thread
+                for columns in share:
+                    z = self._measure(columns, buffer)
+                    total += z @ z.T
             return total
 
-        with np.errstate(invalid="ignore", over="ignore"):
-            total = self._sum(work)
-            if self.center:
-                for rows in self.rows:
-                    total[rows] -= total[rows].mean(axis=0)
-                    total[:, rows] -= total[:, rows].mean(axis=1, keepdims=True)
-        return total
+        return self._sum(work)
+
+    def standardised(self) -> Array:
+        """Z itself, after :meth:`gram`."""
+        out = np.empty((self.n_rows, self.n_features))
+        for columns in self._columns:
+            self._standardised(columns, out[:, columns])
+        return out
 
     def product(self, vectors: Array) -> Array:
         """``Z V`` for V of shape (p, k)."""
@@ -200,7 +313,7 @@ class ColumnBlocks:
             for columns in share:
                 out[:, columns] = product(left, columns, buffer)
 
-        in_lanes(work, self._columns, parallel=self._parallel)
+        in_lanes(work, self._columns, most=self._lanes)
         return out
 
     def _means_are_small(self) -> bool:
@@ -223,32 +336,32 @@ class ColumnBlocks:
         return total
 
     def _sum(self, work: Callable[[Sequence[slice]], Array]) -> Array:
-        first, *others = in_lanes(work, self._columns, parallel=self._parallel)
+        first, *others = in_lanes(work, self._columns, most=self._lanes)
         for other in others:
             first += other
         return first
 
     def _buffer(self) -> Array:
-        return np.empty((self.n_rows, self._width), dtype=self.dtype)
+        return np.empty((self.n_rows, self.width), dtype=self.dtype)
 
     def _measure(self, columns: slice, buffer: Array) -> Array:
         """Standardise a block, finding and storing its means and deviations."""
         z = buffer[:, : columns.stop - columns.start]
         for i, (array, rows) in enumerate(zip(self.arrays, self.rows, strict=True)):
-            part, left = z[rows], np.zeros(1)
+            part = z[rows]
             if self.center:
-                self.means[i][columns], left = center_block(array[:, columns], part)
+                self.means[i][columns], self.rests[i][columns] = center_block(array[:, columns], part)
             else:
                 fill(part, array[:, columns])
             if self.scale:
-                part *= inverse(self._deviation(i, columns, part, left)).astype(self.dtype)
+                part *= inverse(self._deviation(i, columns, part))
         return z
 
-    def _deviation(self, i: int, columns: slice, part: Array, left: Array) -> Array:
+    def _deviation(self, i: int, columns: slice, part: Array) -> Array:
         if i and self.scale == "target":
             found = self.deviations[0][columns]
         else:
-            sums = np.einsum("ij,ij->j", part, part).astype(float) - len(part) * np.square(left)
+            sums = np.einsum("ij,ij->j", part, part)
             found = deviations(sums, self.means[i][columns], len(part), float_dtype(self.arrays[i].dtype))
         self.deviations[i][columns] = found
         return found
@@ -256,11 +369,26 @@ class ColumnBlocks:
     def _standardised(self, columns: slice, buffer: Array) -> Array:
         """Standardise a block with the stored means and deviations."""
         z = buffer[:, : columns.stop - columns.start]
-        for array, rows, mean, deviation in zip(self.arrays, self.rows, self.means, self.deviations, strict=True):
+        for i, (array, rows) in enumerate(zip(self.arrays, self.rows, strict=True)):
             part = z[rows]
             fill(part, array[:, columns])
             if self.center:
-                part -= mean[columns].astype(self.dtype)
+                part -= self.means[i][columns]
+                part -= self.rests[i][columns]
             if self.scale:
-                part *= inverse(deviation[columns]).astype(self.dtype)
+                part *= inverse(self.deviations[i][columns])
         return z
+
+
+def _share_out(n_rows: int, n_features: int, parallel: bool) -> tuple[int, int]:
+    """Number of lanes, and bytes of a block.
+
+    Lanes need blocks that keep a core busy while another holds Python's lock. Blocks and N x N sums of all lanes together
+    stay within a share of the input, however many cores there are.
+    """
+    n_bytes = 8 * n_rows * n_features
+    if not parallel or n_bytes < PARALLEL_BYTES:
+        return 1, BLOCK_BYTES
+    sums = 2 * 8 * n_rows**2
+    lanes = int(np.clip(LANES_SHARE * n_bytes // (sums + BLOCK_BYTES), 1, n_workers()))
+    return lanes, int(np.clip(LANES_SHARE * n_bytes / lanes - sums, BLOCK_BYTES, LANE_BYTES))

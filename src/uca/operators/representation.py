@@ -29,7 +29,7 @@ class Representation:
     Attributes
     ----------
     name : str
-        ``"covariance"``, ``"reduced"`` or ``"product_svd"``.
+        As :func:`uca.operators.build.build` calls it.
     pencil : Pencil
         Standardised covariances on the working space.
     lift : callable
@@ -38,6 +38,8 @@ class Representation:
         What the target was centred and scaled by; scale is 0 for a feature that is constant in it.
     n_constant : tuple of int
         For the target and each background: how many features were constant and therefore set to 0.
+    sharper : callable or None
+        Makes a representation of the same data that loses less to rounding and costs more; None where there is none.
     """
 
     name: str
@@ -46,3 +48,4 @@ class Representation:
     mean: Array
     scale: Array
     n_constant: tuple[int, ...]
+    sharper: Callable[[], Representation] | None = None

@@ -28,8 +28,11 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     if point.loose or len(point.eigenvalues) < min(k, dual.pencil.size):
         point = dual.evaluate(point.prices, k=max(k, len(point.eigenvalues)))
     upper, proven = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
-    gap = dual.relative_gap(upper, found.lower)
-    status = "optimal" if gap <= tol else "max_iter" if found.n_iter >= max_iter else "stalled"
+    lower = dual.proven_lower(found.lower, found.factor, point.prices)
+    gap = dual.relative_gap(upper, lower)
+    allowance = dual.allowance(point.prices)
+    met = dual.relative_gap(upper - allowance, found.lower) <= tol
+    status = "optimal" if gap <= tol else "rounding" if met else "max_iter" if found.n_iter >= max_iter else "stalled"
     unfinished = tuple(i for i in point.unfinished if i < k)
     vectors, n_tied = _choose_first(dual, point, found.factor)
     first = dual.pencil.variances(vectors[:, :1])[:, 0]
@@ -40,13 +43,15 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     kkt = replace(point, spent=spent).kkt if tight else _mixture_kkt(dual, point, found.factor)
     certificate = Certificate(
         upper=upper,
-        lower=float(found.lower),
+        lower=lower,
         gap=gap,
         tight=tight,
         kkt=kkt,
         status=status,
         n_eigensolves=dual.n_eigensolves,
         message=_message(status, gap, tight, n_tied, excess, shortfall, solver) + _doubts(proven, unfinished),
+        proven=proven,
+        allowance=allowance,
     )
     return DualResult(
         lambdas=dual.lambdas(point.prices),
@@ -117,6 +122,12 @@ def _put_first(first: Array, vectors: Array) -> Array:
 
 
 def _message(status: str, gap: float, tight: bool, n_tied: int, excess: float, shortfall: float, solver: str) -> str:
+    if status == "rounding":
+        return (
+            f"Solved, but not certified to the tolerance: computing covariances from these numbers may have cost as much as "
+            f"a relative {gap:.1e}, and the true optimum lies between the lower and the upper bound. Raise tol, bring "
+            "features to like units (scale=True), or subtract large means before they are stored."
+        )
     if status != "optimal":
         reason, advice = {
             "max_iter": ("at the iteration limit", "Raise max_iter"),
