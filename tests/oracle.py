@@ -134,7 +134,9 @@ def _centre(x: list[arb], mu: arb, target: arb_mat, parts: list[arb_mat]) -> lis
         k = len(x)
         gradient = [1 / mu - trace(turn) - (1 / x[i] if i else 0) for i, turn in enumerate(turned)]
         transposed = [turn.transpose() for turn in turned]
-        hessian = [[_inner(turned[i], transposed[j]) + (x[i] ** -2 if i and i == j else 0) for j in range(k)] for i in range(k)]
+        hessian = [
+            [_inner(turned[i], transposed[j]) + (x[i] ** -2 if i and i == j else 0) for j in range(k)] for i in range(k)
+        ]
         step = arb_mat(hessian).solve(arb_mat(k, 1, [-g for g in gradient]))
         decrement = (-sum((g * step[i, 0] for i, g in enumerate(gradient)), arb(0))).mid()
         decrement = decrement.sqrt().mid() if decrement > 0 else arb(0)

@@ -81,7 +81,9 @@ def n_workers() -> int:
     return max(1, min([cores, *(int(limit) for limit in limits if limit.isdigit())]))
 
 
-def in_lanes(work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *, most: int | None = None) -> list[Result]:
+def in_lanes(
+    work: Callable[[Sequence[Item]], Result], items: Sequence[Item], *, most: int | None = None
+) -> list[Result]:
     """Apply ``work`` to ``items`` dealt into lanes, one lane a core, and return one result a lane, in order.
 
     ``most`` limits the number of lanes: memory that each lane takes must not grow with the number of cores. Lanes are dealt

@@ -235,6 +235,10 @@ def _some(names: Sequence[Any], limit: int = 5) -> str:
     return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
 
 
+class OutOfRangeError(ValueError):
+    """Values so large or so small that their squares overflow or vanish; in other units the problem has an answer."""
+
+
 def raise_not_finite(array: Any, label: str) -> None:
     """Raise the error that says how many values are NaN or infinite, and where the first one is."""
     raise_counts(*count_not_finite(array), label)
@@ -248,7 +252,7 @@ def count_not_finite(array: Any) -> tuple[int, int, tuple[int, int] | None]:
 def raise_counts(n_nan: int, n_inf: int, first: tuple[int, int] | None, label: str) -> None:
     """The same where the values have been counted."""
     if first is None:
-        raise ValueError(f"{label} has values so large that their sum overflows; rescale the features")
+        raise OutOfRangeError(f"{label} has values so large that their sum overflows; rescale the features")
     kinds = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_inf, "infinity (inf)")) if n)
     raise ValueError(
         f"{label} contains {kinds}, the first at row {first[0]}, column {first[1]}. "

@@ -11,7 +11,8 @@ tolerances mean the same for every background. Results are in the user's units.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 
@@ -20,6 +21,7 @@ from .eigen import eigenvalue_bound, top_eigenpairs
 from .operators.base import Pencil
 from .operators.recycled import recycled
 from .operators.rounding import ARITHMETIC, UNIT
+from .operators.units import in_user_units
 
 
 @dataclass(frozen=True)
@@ -101,6 +103,27 @@ class DualResult:
     solver: str
     n_iter: int
     unfinished: tuple[int, ...] = ()
+
+    def in_units(self, powers: Sequence[int]) -> DualResult:
+        """The result for matrices ``4 ** powers[s]`` times as large, target first; no powers leave it as it is."""
+        if not any(powers):
+            return self
+        target, backgrounds = powers[0], np.array(powers[1:], dtype=int)
+        c = self.certificate
+        upper, lower, allowance = in_user_units([c.upper, c.lower, c.allowance], target).tolist()
+        if c.upper != 0 and abs(upper) < np.finfo(float).tiny:
+            raise OverflowError(
+                "variances in the units given are below the smallest float64 with all its digits: rescale the features, or "
+                "use scale=True"
+            )
+        return replace(
+            self,
+            lambdas=in_user_units(self.lambdas, target - backgrounds),
+            value=upper,
+            eigenvalues=in_user_units(self.eigenvalues, target),
+            bounds=in_user_units(self.bounds, backgrounds),
+            certificate=replace(c, upper=upper, lower=lower, allowance=allowance),
+        )
 
 
 @dataclass(frozen=True)

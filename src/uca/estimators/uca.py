@@ -34,6 +34,7 @@ from ..operators.covariance import from_matrices, from_moments
 from ..operators.moments import Moments
 from ..operators.recycled import recycled
 from ..operators.representation import Representation
+from ..operators.units import in_user_units
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
 from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_table_as_y
@@ -301,13 +302,17 @@ class UCA(ContrastiveTransformer):
         pencil = recycled(data.pencil, seed_from(self.random_state))
         check_variance(pencil)
         given = check_bound(self.bound, names)
-        bounds = mean_bounds(pencil) if given is None else given
+        powers = np.array(data.powers or (0,) * (1 + len(names)), dtype=int)
+        bounds = mean_bounds(pencil) if given is None else in_user_units(given, -powers[1:])
         with progress(self.verbose) as callback:
             results = self._results(pencil, bounds, names, k, callback)
         if data.sharper is not None and any(result.certificate.status == "rounding" for result in results):
             return self._solve(data.sharper(), names, k, dtype)
         vectors = np.hstack([result.vectors for result in results])
         variances = pencil.variances(vectors)
+        ratio = variances[0] / pencil.target.trace
+        variances = in_user_units(variances, powers[:, np.newaxis])
+        results = [result.in_units(powers.tolist()) for result in results]
         for result in results:
             _warn_unconverged(result)
         return {
@@ -318,10 +323,10 @@ class UCA(ContrastiveTransformer):
             else np.stack([result.lambdas for result in results]),
             "eigenvalues_": np.concatenate([result.eigenvalues for result in results]),
             "explained_variance_": variances[0],
-            "explained_variance_ratio_": variances[0] / pencil.target.trace,
+            "explained_variance_ratio_": ratio,
             "background_variance_": variances[1:].T.copy(),
             "background_names_": list(names),
-            "bounds_": bounds,
+            "bounds_": results[0].bounds,
             "mean_": data.mean,
             "scale_": data.scale,
             "certificate_": results[0].certificate,

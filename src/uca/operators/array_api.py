@@ -17,7 +17,7 @@ from .._containers import is_array_api
 from .._types import Array
 from .covariance import from_moments
 from .memory import check_matrices_fit
-from .moments import Moments, deviations, inverse, two_sum
+from .moments import Moments, check_range, deviations, inverse, two_sum
 from .reduced import from_columns
 from .representation import Representation, stacked
 
@@ -173,6 +173,7 @@ class DeviceColumns:
             self.deviations[i][columns] = self.deviations[0][columns]
         elif self.scale:
             squares = to_numpy(self.xp.sum(block * block, axis=0)).astype(float)
+            check_range(squares, self.means[i][columns])
             found = deviations(squares, self.means[i][columns], n, numpy_dtype(self.arrays[i]))
             self.deviations[i][columns] = found
 

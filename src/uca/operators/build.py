@@ -15,6 +15,7 @@ from .memory import matrices_fit
 from .product_svd import from_product
 from .reduced import from_gram
 from .representation import Representation
+from .units import in_moderate_units
 
 REPRESENTATIONS = ("covariance", "reduced", "implicit", "product_svd")
 
@@ -89,6 +90,16 @@ def build(
     """Standardise the target (first) and the backgrounds and hold them as a pencil."""
     name = _choose(arrays) if representation == "auto" else representation
     how: dict[str, Any] = {"center": center, "scale": scale}
+
+    def make(tables: Sequence[Any]) -> Representation:
+        return _build(name, tables, labels, n_empty, how)
+
+    return in_moderate_units(make, arrays, scale)
+
+
+def _build(
+    name: str, arrays: Sequence[Any], labels: Sequence[str], n_empty: int, how: dict[str, Any]
+) -> Representation:
     if any(is_dask(array) for array in arrays):
         from .distributed import from_dask
 

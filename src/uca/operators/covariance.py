@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,10 @@ from scipy import sparse
 from .._types import Array
 from .dense import DensePencil
 from .memory import check_matrices_fit
-from .moments import Moments, deviations, divisor, inverse
+from .moments import Moments, divisor, inverse, used_deviations
 from .representation import Representation, as_rows
 from .rounding import product_allowance
+from .units import in_moderate_units, moderate_matrices
 
 
 def from_rows(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
@@ -21,18 +23,20 @@ def from_rows(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, sca
     check_matrices_fit(arrays[0].shape[1], len(arrays), "representation='covariance'")
     rows = [array.tocsr() if sparse.issparse(array) else array for array in arrays]
     moments = [Moments.of_checked(array, label) for array, label in zip(rows, labels, strict=True)]
-    return from_moments(moments, center=center, scale=scale)
+    return _standardised(moments, center=center, scale=scale)
 
 
 def from_moments(moments: Sequence[Moments], *, center: bool, scale: bool | str) -> Representation:
     """The same from moments that were gathered before."""
+    return in_moderate_units(partial(_standardised, center=center, scale=scale), moments, scale)
+
+
+def _standardised(moments: Sequence[Moments], *, center: bool, scale: bool | str) -> Representation:
     matrices = np.stack([m.covariance(center=center) for m in moments])
-    deviation = [
-        deviations(matrix.diagonal() * divisor(m.n), m.mean, m.n, m.dtype)
-        for matrix, m in zip(matrices, moments, strict=True)
-    ]
-    if scale == "target":
-        deviation = [deviation[0]] * len(deviation)
+    squares = [matrix.diagonal() * divisor(m.n) for matrix, m in zip(matrices, moments, strict=True)]
+    deviation = used_deviations(
+        squares, [m.mean for m in moments], [m.n for m in moments], [m.dtype for m in moments], scale
+    )
     n_constant = tuple(int(np.sum(d == 0)) if scale else 0 for d in deviation)
     if scale:
         for matrix, d in zip(matrices, deviation, strict=True):
@@ -50,4 +54,6 @@ def from_matrices(matrices: Array) -> Representation:
     """Covariances as they are, (m + 1, p, p), target first."""
     p = matrices.shape[-1]
     n_constant = (0,) * len(matrices)
-    return Representation("covariance", DensePencil(matrices), as_rows, np.zeros(p), np.ones(p), n_constant)
+    matrices, powers = moderate_matrices(matrices)
+    pencil = DensePencil(matrices)
+    return Representation("covariance", pencil, as_rows, np.zeros(p), np.ones(p), n_constant, powers=powers)

@@ -63,9 +63,9 @@ class DenseCovariance(CovarianceOperator):
 class DensePencil(Pencil):
     """A pencil whose matrices are stacked in one array, so that combining them is one product."""
 
-    def __init__(self, matrices: Array, n_features: int | None = None, allowances: Sequence[float] | None = None):
-        given = [0.0] * len(matrices) if allowances is None else allowances
-        operators = tuple(DenseCovariance(matrix, float(a)) for matrix, a in zip(matrices, given, strict=True))
+    def __init__(self, matrices: Array, n_features: int | None = None, allowances: ArrayLike | None = None):
+        given = np.zeros(len(matrices)) if allowances is None else np.asarray(allowances, dtype=float)
+        operators = tuple(DenseCovariance(matrix, a) for matrix, a in zip(matrices, given.tolist(), strict=True))
         super().__init__(operators[0], operators[1:], n_features or len(matrices[0]))
         object.__setattr__(self, "_matrices", matrices)  # the dataclass is frozen
 

@@ -22,7 +22,7 @@ from .._types import Array
 from .._validation import raise_not_finite
 from .base import CovarianceOperator, Pencil
 from .chunks import Chunk, ColumnMoments, backward, beside, both, column_moments, forward
-from .moments import BLOCK_BYTES, PARALLEL_BYTES, deviations, divisor, inverse, lanes_within, stored_bytes
+from .moments import BLOCK_BYTES, PARALLEL_BYTES, divisor, inverse, lanes_within, stored_bytes, used_deviations
 from .representation import Representation, as_rows
 from .rounding import ENTRY, UNIT, summation
 
@@ -197,10 +197,7 @@ def standardise(
     """The representation of rows whose moments are known; ``pencil`` holds its operators."""
     p = len(moments[0].mean)
     squares = [m.squares + (0.0 if center else m.n * m.mean**2) for m in moments]
-    spread = [
-        deviations(squares_, m.mean, m.n, dtype) for squares_, m, dtype in zip(squares, moments, dtypes, strict=True)
-    ]
-    used = [spread[0]] * len(spread) if scale == "target" else spread
+    used = used_deviations(squares, [m.mean for m in moments], [m.n for m in moments], dtypes, scale)
     n_constant = tuple(int(np.sum(d == 0)) if scale else 0 for d in used)
     operators = []
     for part, m, squares_, d in zip(rows, moments, squares, used, strict=True):

@@ -4,7 +4,7 @@ This module alone knows ``ddof``; nobody else divides by a number of rows. Promi
 made, only blocks of a few megabytes, whose number does not grow with that of the cores beyond a share of the input; a mean
 of 1e14 with a spread of 1 costs no digits (blocks are centred by their own mean, twice, means are kept as a sum of two
 floats, and blocks are merged pairwise, Chan, Golub & LeVeque 1983); float32 input is widened to float64 a block at a time,
-so its products lose nothing; squares that overflow or vanish raise :class:`OutOfRangeError`.
+so its products lose nothing; squares that overflow or vanish raise :class:`~uca._validation.OutOfRangeError`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from scipy import sparse
 from .._containers import float_dtype
 from .._threads import in_lanes
 from .._types import Array
-from .._validation import check_rows, check_same_columns, get_columns, raise_not_finite
+from .._validation import OutOfRangeError, check_rows, check_same_columns, get_columns, raise_not_finite
 from .memory import check_matrices_fit
 
 DDOF = 1
@@ -70,23 +70,44 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
     return total, (a - (total - virtual)) + (b - virtual)
 
 
-class OutOfRangeError(ValueError):
-    """Values so large or so small that their squares overflow or vanish; in other units the problem has an answer."""
-
-
 def deviations(sums_of_squares: Array, mean: Array, n: int, dtype: np.dtype) -> Array:
     """Standard deviations; exactly 0 for columns that are constant up to rounding."""
-    check_range(sums_of_squares, mean)
     deviation = np.sqrt(np.maximum(sums_of_squares, 0.0) / divisor(n))
     rounding = 4.0 * np.finfo(dtype).eps * np.abs(mean)
     return np.where(deviation <= rounding, 0.0, deviation)
 
 
-def check_range(sums_of_squares: Array, mean: Array) -> None:
-    """Raise where squares are, or may be, outside what the arithmetic holds. NaN passes: others look for it."""
-    small = (sums_of_squares < SMALLEST_SQUARES) & ((sums_of_squares > 0) | ((mean != 0) & (np.abs(mean) < VANISHING)))
+def used_deviations(
+    squares: Sequence[Array],
+    means: Sequence[Array],
+    n_rows: Sequence[int],
+    dtypes: Sequence[np.dtype],
+    scale: bool | str,
+) -> list[Array]:
+    """What the columns of each dataset (target first) are divided by if ``scale``; checks that squares are in range."""
+    spread = [deviations(*given) for given in zip(squares, means, n_rows, dtypes, strict=True)]
+    used = [spread[0]] * len(spread) if scale == "target" else spread
+    for i, (sums, mean, deviation) in enumerate(zip(squares, means, used, strict=True)):
+        if scale is True or (scale and i == 0):
+            check_range(sums, mean)
+        else:
+            with np.errstate(over="ignore"):
+                check_range(np.sum(sums * (inverse(deviation) ** 2 if scale else 1.0)), mean)
+    return used
+
+
+def check_range(sums_of_squares: Any, mean: Array) -> None:
+    """Raise where squares are, or may be, outside what the arithmetic holds. NaN passes: others look for it.
+
+    Columns that are to be scaled are checked one by one, a dataset that is not by its total.
+    """
+    vanished = (mean != 0) & (np.abs(mean) < VANISHING)
+    vanished = vanished if np.ndim(sums_of_squares) else vanished.any()
+    small = (sums_of_squares < SMALLEST_SQUARES) & ((sums_of_squares > 0) | vanished)
     if np.any(small) or np.any(sums_of_squares > LARGEST_SQUARES):
-        raise OutOfRangeError("values are so large or so small that their squares overflow or vanish; rescale the features")
+        raise OutOfRangeError(
+            "values are so large or so small that their squares overflow or vanish; rescale the features"
+        )
 
 
 def inverse(deviation: Array) -> Array:
@@ -245,7 +266,7 @@ class Moments:
             with np.load(path, allow_pickle=False) as file:
                 n, mean, scatter, dtype = int(file["n"]), file["mean"], file["scatter"], np.dtype(str(file["dtype"]))
                 columns = file["columns"].tolist() if "columns" in file else None
-                rest = file["rest"] if "rest" in file else None
+                rest = file.get("rest")
         except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile):
             raise ValueError(f"{os.fspath(path)} is not a file of moments written by Moments.save") from None
         shapes = {mean.shape, mean.shape if rest is None else rest.shape}

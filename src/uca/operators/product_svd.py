@@ -20,7 +20,7 @@ from .._containers import float_dtype
 from .._types import Array
 from .._validation import raise_not_finite
 from .base import CovarianceOperator, Eigenpairs, Pencil
-from .moments import center_block, deviations, divisor, fill, inverse
+from .moments import center_block, divisor, fill, inverse, used_deviations
 from .representation import Representation, as_rows, stacked
 from .rounding import ENTRY, UNIT, summation
 
@@ -131,8 +131,7 @@ def from_product(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, 
     blocks = stacked([array.shape[0] for array in arrays])
     p = arrays[0].shape[1]
     stack = np.empty((blocks[-1].stop, p))
-    means: list[Array] = []
-    spread: list[Array] = []
+    means, squares = [], []
     for array, label, block in zip(arrays, labels, blocks, strict=True):
         part, mean = stack[block], np.zeros(p)
         with np.errstate(invalid="ignore", over="ignore"):
@@ -140,16 +139,14 @@ def from_product(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, 
                 mean, _ = center_block(array, part)
             else:
                 fill(part, array)
-            sums = np.einsum("np,np->p", part, part)
-        if not np.isfinite(sums).all():
+            squares.append(np.einsum("np,np->p", part, part))
+        if not np.isfinite(squares[-1]).all():
             raise_not_finite(array, label)
         means.append(mean)
-        spread.append(
-            spread[0] if spread and scale == "target" else deviations(sums, mean, len(part), float_dtype(array.dtype))
-        )
-        if scale:
-            part *= inverse(spread[-1])
-        part /= np.sqrt(divisor(len(part)))
-    n_constant = tuple(int(np.sum(d == 0)) if scale else 0 for d in spread)
+    n_rows, dtypes = [array.shape[0] for array in arrays], [float_dtype(array.dtype) for array in arrays]
+    used = used_deviations(squares, means, n_rows, dtypes, scale)
+    for block, n, deviation in zip(blocks, n_rows, used, strict=True):
+        stack[block] *= (inverse(deviation) if scale else 1.0) / np.sqrt(divisor(n))
+    n_constant = tuple(int(np.sum(d == 0)) if scale else 0 for d in used)
     pencil = ProductPencil(StackedRows.of(stack), blocks)
-    return Representation("product_svd", pencil, as_rows, means[0], spread[0] if scale else np.ones(p), n_constant)
+    return Representation("product_svd", pencil, as_rows, means[0], used[0] if scale else np.ones(p), n_constant)

@@ -30,13 +30,25 @@ from .._types import Array
 from .._validation import raise_not_finite
 from .dense import DensePencil
 from .memory import available_bytes
-from .moments import BLOCK_BYTES, LANES_SHARE, PARALLEL_BYTES, center_block, check_range, deviations, divisor, fill, inverse
+from .moments import (
+    BLOCK_BYTES,
+    LANES_SHARE,
+    PARALLEL_BYTES,
+    center_block,
+    check_range,
+    deviations,
+    divisor,
+    fill,
+    inverse,
+)
 from .representation import Representation, as_rows, stacked
 from .rounding import ENTRY, UNIT, blocked, product_allowance, summation
 
 LANE_BYTES = 4_000_000
 EMPTY = 1e-8  # weight on a direction without variance below the accuracy of iterative eigenvectors: counts as none
-CONDITIONED = 1e-9  # allowance, relative to the target's largest variance, above which the rows themselves are decomposed
+CONDITIONED = (
+    1e-9  # allowance, relative to the target's largest variance, above which the rows themselves are decomposed
+)
 NORM_STEPS = 12  # of the power method
 NORM_ROOM = 1.5  # for what it misses
 
@@ -55,7 +67,7 @@ def from_columns(blocks: Any, *, n_empty: int) -> Representation:
         diagonal = gram[rows, rows].diagonal()
         if not (np.isfinite(diagonal).all() and np.isfinite(deviation).all()):
             blocks.raise_not_finite(i)
-        check_range(diagonal, np.zeros(len(diagonal)))
+        check_range(diagonal.sum(), blocks.means[i] if not blocks.scale else np.zeros(1))
     weights, traces = _balance(gram, blocks.rows)
     gram *= weights
     gram *= weights[:, np.newaxis]
@@ -112,7 +124,7 @@ def _gram_units(blocks: Any) -> float:
 
 
 def _pivoted_cholesky(gram: Array, blocks: Any, weights: Array) -> tuple[Array, Array, int]:
-    """Lower factor with rows in pivot order, the pivots, and the rank: what is not rounding, at most what centring leaves."""
+    """Lower factor with rows in pivot order, pivots, and rank: what is not rounding, at most what centring leaves."""
     with one_blas_thread():
         tol = UNIT * _gram_units(blocks) * max(gram.diagonal().max(), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
@@ -362,6 +374,7 @@ class ColumnBlocks:
             found = self.deviations[0][columns]
         else:
             sums = np.einsum("ij,ij->j", part, part)
+            check_range(sums, self.means[i][columns])
             found = deviations(sums, self.means[i][columns], len(part), float_dtype(self.arrays[i].dtype))
         self.deviations[i][columns] = found
         return found

@@ -3,10 +3,13 @@
 At a multiple top eigenvalue the optimum may need a mixture of several directions. Every unit vector u of the top
 eigenspace then has target variance ``mu + sum_j lambda_j u'B_j u``; we look for the one with the largest target
 variance among those that respect every bound. In two dimensions all quadratic forms are sinusoids of twice the angle,
-so the search is exact; in more dimensions it is a local search from many deterministic starts.
+so the search is exact; in more dimensions it is a local search from many deterministic starts, whose results are mended and
+improved by exact searches in planes.
 """
 
 from __future__ import annotations
+
+from collections.abc import Sequence
 
 import numpy as np
 from scipy.optimize import minimize
@@ -15,6 +18,7 @@ from .._types import Array
 
 SLACK = 1e-10  # excess over a bound that still counts as respecting it, relative to the bound
 N_STARTS = 24
+CLIMB_ROUNDS = 10
 
 
 def best_feasible_direction(a: Array, b: Array) -> Array | None:
@@ -27,10 +31,46 @@ def best_feasible_direction(a: Array, b: Array) -> Array | None:
     b : array of shape (m, r, r)
         Background covariances inside the eigenspace, divided by their bounds.
     """
+    a = a / max(float(np.abs(a).max()), np.finfo(float).tiny)
     r = len(a)
-    candidates = [np.ones(1)] if r == 1 else _by_angle(a, b) if r == 2 else _by_local_search(a, b)
+    if r <= 2:
+        return _best([np.ones(1)] if r == 1 else _by_angle(a, b), a, b)
+    candidates = _by_local_search(a, b)
+    # A candidate that exceeds a bound is mended by turning it towards the least expensive direction.
+    cheap = np.linalg.eigh(b.sum(axis=0))[1][:, 0]
+    mended = [_best_in_plane(u, cheap, a, b) for u in candidates]
+    best = _best([*candidates, cheap, *(u for u in mended if u is not None)], a, b)
+    return None if best is None else _climb(best, np.vstack([np.linalg.eigh(a)[1].T, candidates]), a, b)
+
+
+def _best(candidates: Sequence[Array], a: Array, b: Array) -> Array | None:
+    """The candidate with the largest target variance among those that respect every bound."""
     feasible = [u for u in candidates if np.all((b @ u) @ u <= 1.0 + SLACK)]
     return max(feasible, key=lambda u: u @ a @ u) if feasible else None
+
+
+def _best_in_plane(u: Array, w: Array, a: Array, b: Array) -> Array | None:
+    """The best direction in the plane of two vectors, exactly; None where they are parallel or none respects the bounds."""
+    beside = w - (w @ u) * u
+    size = float(np.linalg.norm(beside))
+    if size < 1e-8:
+        return None
+    plane = np.column_stack([u, beside / size])
+    turned = _best(_by_angle(plane.T @ a @ plane, plane.T @ b @ plane), a=plane.T @ a @ plane, b=plane.T @ b @ plane)
+    return None if turned is None else plane @ turned
+
+
+def _climb(best: Array, directions: Array, a: Array, b: Array) -> Array:
+    """Turn a feasible direction towards others as long as its target variance grows."""
+    for _ in range(CLIMB_ROUNDS):
+        before = best @ a @ best
+        for direction in directions:
+            turned = _best_in_plane(best, direction, a, b)
+            if turned is not None and turned @ a @ turned > best @ a @ best:
+                best = turned / np.linalg.norm(turned)
+        if best @ a @ best <= before + 1e-12:
+            break
+    return best
 
 
 def _by_angle(a: Array, b: Array) -> list[Array]:
