@@ -13,6 +13,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
 
@@ -21,7 +22,8 @@ from .eigen import eigenvalue_bound, top_eigenpairs
 from .operators.base import Pencil
 from .operators.recycled import recycled
 from .operators.rounding import ARITHMETIC, UNIT
-from .operators.units import in_user_units
+from .operators.span import orthonormal
+from .operators.units import NO_FLOAT, in_user_units
 
 
 @dataclass(frozen=True)
@@ -112,10 +114,7 @@ class DualResult:
         c = self.certificate
         upper, lower, allowance = in_user_units([c.upper, c.lower, c.allowance], target).tolist()
         if c.upper != 0 and abs(upper) < np.finfo(float).tiny:
-            raise OverflowError(
-                "variances in the units given are below the smallest float64 with all its digits: rescale the features, or "
-                "use scale=True"
-            )
+            raise OverflowError(NO_FLOAT)
         return replace(
             self,
             lambdas=in_user_units(self.lambdas, target - backgrounds),
@@ -209,17 +208,35 @@ class Dual:
         top, proven = float(point.eigenvalues[0]), True
         if point.error > 0:
             top, proven = eigenvalue_bound(operator, top + point.error, slack)
-        return float(top + point.prices.sum() + self.allowance(point.prices)), proven
+        return float(top + point.prices.sum() + self.allowance(point)), proven
 
-    def allowance(self, prices: Array) -> float:
+    def allowance(self, point: DualPoint) -> float:
         """How far a value may be off: what building the covariances cost, and rounding of the eigenproblem itself.
 
         An eigenvalue is known to rounding of the norm, which dwarfs it where units or multipliers are far apart.
         """
-        weights = np.concatenate([[1.0], prices * self.per_bound])
-        magnitudes = [operator.magnitude for operator in (self.pencil.target, *self.pencil.backgrounds)]
-        arithmetic = ARITHMETIC * UNIT * float(weights @ magnitudes + prices.sum())
-        return float(weights @ self.pencil.allowances) + arithmetic
+        weights = np.concatenate([[1.0], point.prices * self.per_bound])
+        arithmetic = ARITHMETIC * UNIT * float(weights @ self._magnitudes + point.prices.sum())
+        return self._building(point, weights) + arithmetic
+
+    def _building(self, point: DualPoint, weights: Array) -> float:
+        """How far the largest eigenvalue may be off: the norm of the error E, or what it is where the top vectors are.
+
+        Where the top eigenvalues are set apart from the rest by a gap g, E moves them by at most its size in their space
+        plus ``|E|^2 / g`` (half of g stands in for what E does to the gap).
+        """
+        whole = float(weights @ self.pencil.allowances)
+        gaps = -np.diff(point.eigenvalues)
+        apart = np.flatnonzero(gaps > 1e3 * whole)
+        if whole == 0 or len(apart) == 0 or point.loose:
+            return whole
+        r = int(apart[0]) + 1
+        near = float(weights @ self.pencil.errors_at(point.vectors[:, :r])) + 2.0 * whole**2 / float(gaps[r - 1])
+        return min(whole, near)
+
+    @cached_property
+    def _magnitudes(self) -> Array:
+        return np.array([operator.magnitude for operator in (self.pencil.target, *self.pencil.backgrounds)])
 
     def proven_lower(self, lower: float, factor: Array | None, prices: Array) -> float:
         """A lower bound that makes room for what the feasible matrix may miss in value and exceed in bounds.
@@ -229,10 +246,11 @@ class Dual:
         """
         if factor is None:
             return lower
-        of_bounds = self.pencil.allowances[1:] * self.per_bound
-        excess = np.maximum(self.pencil.variances(factor)[1:].sum(axis=1) * self.per_bound - 1.0 + of_bounds, 0.0)
-        arithmetic = ARITHMETIC * UNIT * self.pencil.target.magnitude
-        return float(lower - float(self.pencil.allowances[0]) - arithmetic - 2.0 * prices @ excess)
+        errors = self.pencil.errors_at(orthonormal(factor))
+        spent = self.pencil.variances(factor)[1:].sum(axis=1) * self.per_bound
+        excess = np.maximum(spent - 1.0 + errors[1:] * self.per_bound, 0.0)
+        arithmetic = ARITHMETIC * UNIT * float(self._magnitudes[0])
+        return float(lower - float(errors[0]) - arithmetic - 2.0 * prices @ excess)
 
     def lambdas(self, prices: Array) -> Array:
         """Multipliers in the user's units."""

@@ -34,7 +34,7 @@ from ..operators.covariance import from_matrices, from_moments
 from ..operators.moments import Moments
 from ..operators.recycled import recycled
 from ..operators.representation import Representation
-from ..operators.units import in_user_units
+from ..operators.units import canonical, in_user_units
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
 from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_table_as_y
@@ -299,13 +299,13 @@ class UCA(ContrastiveTransformer):
 
     def _solve(self, data: Representation, names: tuple[str, ...], k: int, dtype: np.dtype) -> dict[str, Any]:
         """Everything that is fitted but the names and numbers of features and rows."""
-        pencil = recycled(data.pencil, seed_from(self.random_state))
-        check_variance(pencil)
+        check_variance(data.pencil)
+        own_units, powers = canonical(data.pencil)
+        pencil = recycled(own_units, seed_from(self.random_state))
         given = check_bound(self.bound, names)
-        powers = np.array(data.powers or (0,) * (1 + len(names)), dtype=int)
         bounds = mean_bounds(pencil) if given is None else in_user_units(given, -powers[1:])
         with progress(self.verbose) as callback:
-            results = self._results(pencil, bounds, names, k, callback)
+            results = self._results(pencil, bounds, powers, names, k, callback)
         if data.sharper is not None and any(result.certificate.status == "rounding" for result in results):
             return self._solve(data.sharper(), names, k, dtype)
         vectors = np.hstack([result.vectors for result in results])
@@ -337,7 +337,7 @@ class UCA(ContrastiveTransformer):
         }
 
     def _results(
-        self, pencil: Pencil, bounds: Array, names: tuple[str, ...], k: int, callback: Any
+        self, pencil: Pencil, bounds: Array, powers: Array, names: tuple[str, ...], k: int, callback: Any
     ) -> list[DualResult]:
         options: dict[str, Any] = {
             "names": names,
@@ -345,6 +345,7 @@ class UCA(ContrastiveTransformer):
             "tol": self.tol,
             "max_iter": self.max_iter,
             "seed": seed_from(self.random_state),
+            "powers": powers,
             "callback": callback,
         }
         if self.components == "sequential":

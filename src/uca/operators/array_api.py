@@ -7,7 +7,8 @@ the namespace and device of the input. Blocks are widened to float64 where the d
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import sklearn
 from .._containers import is_array_api
 from .._types import Array
 from .covariance import from_moments
-from .memory import check_matrices_fit
+from .memory import check_matrices_fit, matrices_fit
 from .moments import Moments, check_range, deviations, inverse, two_sum
 from .reduced import from_columns
 from .representation import Representation, stacked
@@ -87,6 +88,10 @@ def from_array_api(
     if representation == "reduced":
         return from_columns(DeviceColumns(arrays, labels, center=center, scale=scale), n_empty=n_empty)
     check_matrices_fit(arrays[0].shape[1], len(arrays), "representation='covariance'")
+    return _covariances(arrays, labels, center=center, scale=scale)
+
+
+def _covariances(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
     moments = [_moments(array, label) for array, label in zip(arrays, labels, strict=True)]
     return from_moments(moments, center=center, scale=scale)
 
@@ -146,6 +151,12 @@ class DeviceColumns:
             z = self._standardised(columns)
             total += to_numpy(z @ z.T)
         return total
+
+    def sharper(self, n_empty: int) -> Callable[[], Representation] | None:
+        """Covariances, which do not square, where they fit."""
+        if not matrices_fit(self.n_features, len(self.arrays)):
+            return None
+        return partial(_covariances, self.arrays, self.labels, center=self.center, scale=self.scale)
 
     def product(self, vectors: Array) -> Array:
         """``Z V``."""

@@ -180,6 +180,13 @@ class Pencil:
         """Allowances of A, B_1 ... B_m for what building them cost."""
         return np.array([operator.allowance for operator in (self.target, *self.backgrounds)])
 
+    def errors_at(self, vectors: Array) -> Array:
+        """How far ``v' S v`` may be off for unit vectors v in the span of orthonormal ``vectors``; shape (m + 1,).
+
+        At most the allowances; less where a representation knows its error better there.
+        """
+        return self.allowances
+
     def variances(self, vectors: Array) -> Array:
         """``v' S v`` for every column v and every operator S = A, B_1 ... B_m; shape (m + 1, k)."""
         return np.einsum("dk,sdk->sk", vectors, self.products(vectors))
@@ -232,6 +239,9 @@ class ComplementPencil(Pencil):
 
     _whole: Pencil
     _reflector: Array
+
+    def errors_at(self, vectors: Array) -> Array:
+        return self._whole.errors_at(embed(vectors, self._reflector))
 
     def products(self, vectors: Array) -> Array:
         images = self._whole.products(embed(vectors, self._reflector))

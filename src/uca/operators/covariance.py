@@ -15,7 +15,7 @@ from .memory import check_matrices_fit
 from .moments import Moments, divisor, inverse, used_deviations
 from .representation import Representation, as_rows
 from .rounding import product_allowance
-from .units import in_moderate_units, moderate_matrices
+from .units import in_moderate_units
 
 
 def from_rows(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str) -> Representation:
@@ -43,7 +43,7 @@ def _standardised(moments: Sequence[Moments], *, center: bool, scale: bool | str
             factor = inverse(d)
             matrix *= factor
             matrix *= factor[:, np.newaxis]
-    allowances = [product_allowance(m.n) * np.trace(matrix) for m, matrix in zip(moments, matrices, strict=True)]
+    allowances = [product_allowance(m.n, matrix) for m, matrix in zip(moments, matrices, strict=True)]
     target_scale = deviation[0] if scale else np.ones(matrices.shape[-1])
     mean = moments[0].mean if center else np.zeros(matrices.shape[-1])
     pencil = DensePencil(matrices, allowances=allowances)
@@ -54,6 +54,4 @@ def from_matrices(matrices: Array) -> Representation:
     """Covariances as they are, (m + 1, p, p), target first."""
     p = matrices.shape[-1]
     n_constant = (0,) * len(matrices)
-    matrices, powers = moderate_matrices(matrices)
-    pencil = DensePencil(matrices)
-    return Representation("covariance", pencil, as_rows, np.zeros(p), np.ones(p), n_constant, powers=powers)
+    return Representation("covariance", DensePencil(matrices), as_rows, np.zeros(p), np.ones(p), n_constant)

@@ -9,7 +9,7 @@ workers die, dask computes their part again; if none is left, :mod:`uca.operator
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import reduce
+from functools import partial, reduce
 from itertools import pairwise
 from typing import Any
 
@@ -24,7 +24,7 @@ from .base import Pencil
 from .chunks import ColumnMoments, backward, beside, both, column_moments, forward, project
 from .covariance import from_moments
 from .implicit import standardise
-from .memory import check_matrices_fit
+from .memory import check_matrices_fit, matrices_fit
 from .moments import Moments
 from .reduced import ColumnBlocks, from_columns
 from .representation import Representation, stacked
@@ -136,6 +136,12 @@ class DaskColumns:
                 for i, part in enumerate(parts_):
                     held[i][columns] = part
         return gram
+
+    def sharper(self, n_empty: int) -> Callable[[], Representation] | None:
+        """Covariances, which do not square, where they fit."""
+        if not matrices_fit(self.n_features, len(self.arrays)):
+            return None
+        return partial(_from_moments, self.arrays, self.labels, center=self.center, scale=self.scale)
 
     def raise_not_finite(self, i: int) -> None:
         """Raise the error that names what is not finite in dataset ``i``."""

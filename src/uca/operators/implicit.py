@@ -207,13 +207,9 @@ def standardise(
         mean = moved + m.rest if center else np.zeros(p)
         variances = squares_ / divisor(m.n) * factor**2
         # Rounding is relative to rows before their mean is taken out of the products.
-        allowance = product_rounding(m.n, p) * float(variances.sum() + np.sum((mean * factor) ** 2))
+        units = 2.0 * summation(m.n) + summation(p) + ENTRY
+        allowance = UNIT * units * float(variances.sum() + np.sum((mean * factor) ** 2))
         operators.append(ImplicitCovariance(part, mean, factor, variances, allowance))
     held = pencil(operators[0], tuple(operators[1:]), p)
     mean = moments[0].mean if center else np.zeros(p)
     return Representation("implicit", held, as_rows, mean, used[0] if scale else np.ones(p), n_constant)
-
-
-def product_rounding(n: int, p: int) -> float:
-    """Error of products with n rows of p features, relative to the trace: scores are sums over p, products over n."""
-    return UNIT * (2.0 * summation(n) + 2.0 * summation(p) + ENTRY)

@@ -23,6 +23,7 @@ from .base import CovarianceOperator, Eigenpairs, Pencil
 from .moments import center_block, divisor, fill, inverse, used_deviations
 from .representation import Representation, as_rows, stacked
 from .rounding import ENTRY, UNIT, summation
+from .units import ScaledPencil
 
 EMPTY = 1e-13  # singular value, relative to the largest, that is none
 
@@ -145,8 +146,12 @@ def from_product(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, 
         means.append(mean)
     n_rows, dtypes = [array.shape[0] for array in arrays], [float_dtype(array.dtype) for array in arrays]
     used = used_deviations(squares, means, n_rows, dtypes, scale)
+    powers = []
     for block, n, deviation in zip(blocks, n_rows, used, strict=True):
         stack[block] *= (inverse(deviation) if scale else 1.0) / np.sqrt(divisor(n))
+        # Datasets of like size, so that units do not matter to the decomposition; powers of two change no digit.
+        powers.append(int(np.frexp(np.linalg.norm(stack[block]))[1]))
+        stack[block] = np.ldexp(stack[block], -powers[-1])
     n_constant = tuple(int(np.sum(d == 0)) if scale else 0 for d in used)
-    pencil = ProductPencil(StackedRows.of(stack), blocks)
+    pencil = ScaledPencil(ProductPencil(StackedRows.of(stack), blocks), np.ldexp(1.0, 2 * np.array(powers)))
     return Representation("product_svd", pencil, as_rows, means[0], used[0] if scale else np.ones(p), n_constant)

@@ -68,6 +68,9 @@ class RecycledPencil(Pencil):
             return self.span.images @ coefficients
         return self.inner.products(vectors)
 
+    def errors_at(self, vectors: Array) -> Array:
+        return self.inner.errors_at(vectors)
+
     def complement(self, vector: Array) -> tuple[Pencil, Array]:
         return self.inner.complement(vector)
 

@@ -5,9 +5,10 @@ these rows. With a pivoted Cholesky factor of the Gram matrix, ``Z Z' = F F'``, 
 orthonormal coordinates of that span, so the covariances in the working space are those of F. Components are lifted back
 once: ``Z' L^{-T} u`` with L the triangular part of F. p enters twice, never again.
 
-A Gram matrix squares: what is below a root of the rounding unit of the largest row is lost in it. That costs nothing where
-the rows are well conditioned, and the allowance says so; where they are not (units that differ, nearly equal rows), the rows
-are decomposed themselves, ``Z' = Q R`` (:func:`from_qr`), in a copy of the data.
+A Gram matrix squares: what is below a root of the rounding unit of the largest row is lost in it. With an error E of the
+Gram matrix the rows of F lie within ``1.1 |E| / s`` of those of Z, turned, where s is the smallest singular value of the rows
+(Tu, Boczar, Simchowitz, Soltanolkotabi & Recht 2016, lemma 5.4). That is little where rows are well conditioned. Where they
+are not (units that differ, nearly equal rows), the rows are decomposed themselves, ``Z' = Q R`` (:func:`from_qr`), in a copy.
 
 The rest of feature space has no variance in any dataset. It matters (mass there spends no bound), so the working space
 gets a few coordinates for it.
@@ -16,7 +17,7 @@ gets a few coordinates for it.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
@@ -42,7 +43,7 @@ from .moments import (
     inverse,
 )
 from .representation import Representation, as_rows, stacked
-from .rounding import ENTRY, UNIT, blocked, product_allowance, summation
+from .rounding import ENTRY, UNIT, frobenius, product_allowance, summation
 
 LANE_BYTES = 4_000_000
 EMPTY = 1e-8  # weight on a direction without variance below the accuracy of iterative eigenvectors: counts as none
@@ -71,23 +72,33 @@ def from_columns(blocks: Any, *, n_empty: int) -> Representation:
     weights, traces = _balance(gram, blocks.rows)
     gram *= weights
     gram *= weights[:, np.newaxis]
-    norms = [_norm(gram[rows, rows]) for rows in blocks.rows]  # share of the trace that the largest variance has
     factor, pivots, rank = _pivoted_cholesky(gram, blocks, weights)
-    distance = _distance(blocks, factor[:rank, :rank], weights)
-    errors = [2.0 * distance * np.sqrt(norm) + product_allowance(len(gram)) for norm in norms]
-    sharper = partial(from_qr, blocks, n_empty=n_empty) if _fits_in_memory(blocks) else None
-    if sharper is not None and errors[0] > CONDITIONED * norms[0]:
-        return sharper()
+    of_gram = UNIT * _gram_units(blocks) * frobenius(gram)
+    triangle, whole = factor[:rank, :rank], rank >= _rank_left(blocks, weights)
+    # A smaller rank is no proof that nothing was cut away: rows up to the root of the error may hide there.
+    distance = 1.1 * of_gram * _inverse_norm(triangle) if whole else np.sqrt(len(gram) * of_gram)
+    norms = np.array([_norm(gram[rows, rows]) for rows in blocks.rows])  # of each dataset, relative to its trace
+    sharper = blocks.sharper(n_empty)
+    if sharper is not None and 2.0 * distance * np.sqrt(norms[0]) > CONDITIONED * norms[0]:
+        return replace(sharper(), name="reduced")  # covariances too: to all of feature space
     n_features = blocks.n_features
     n_empty = min(n_empty, n_features - rank)
     coordinates = np.zeros((len(factor), rank + n_empty))
     coordinates[pivots, :rank] = factor[:, :rank]
-    matrices = np.stack(
-        [trace * (coordinates[rows].T @ coordinates[rows]) for rows, trace in zip(blocks.rows, traces, strict=True)]
-    )
-    allowances = [error * trace for error, trace in zip(errors, traces, strict=True)]
-    lift = Lift(blocks, factor[:rank, :rank], pivots[:rank], weights)
-    return _representation(blocks, DensePencil(matrices, n_features, allowances), lift, sharper)
+    parts = [np.sqrt(trace) * coordinates[rows] for rows, trace in zip(blocks.rows, traces, strict=True)]
+    matrices = np.stack([part.T @ part for part in parts])
+    products = np.array([product_allowance(len(gram), matrix) for matrix in matrices])
+    lift = Lift(blocks, triangle, pivots[:rank], weights)
+
+    def errors_at(vectors: Array) -> Array:
+        # v'Sv is off by 2 (Fv)' E a to first order, with E the error of the Gram matrix and v = F'a.
+        mass = np.linalg.norm(solve_triangular(triangle, vectors[:rank], lower=True, trans=1, check_finite=False), 2)
+        sizes = np.array([np.linalg.norm(part @ vectors, 2) for part in parts])
+        return 2.0 * sizes * np.sqrt(traces) * of_gram * mass + products
+
+    allowances = 2.0 * distance * np.sqrt(norms) * traces + products
+    pencil = DensePencil(matrices, n_features, allowances, errors_at if whole else None)
+    return _representation(blocks, pencil, lift, sharper)
 
 
 def _representation(
@@ -101,13 +112,13 @@ def _representation(
     return Representation("reduced", pencil, lift, blocks.means[0], scale, n_constant, sharper)
 
 
-def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, list[float]]:
+def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, Array]:
     """Row weights that give every dataset trace 1, so that none is lost beside larger units; and the traces."""
-    weights, traces = np.zeros(len(gram)), []
+    weights, traces = np.zeros(len(gram)), np.zeros(len(rows))
     diagonal = gram.diagonal()
-    for where in rows:
+    for i, where in enumerate(rows):
         total = float(diagonal[where].sum())
-        traces.append(total / divisor(where.stop - where.start))
+        traces[i] = total / divisor(where.stop - where.start)
         weights[where] = 1.0 / np.sqrt(total) if total > 0 else 0.0
     return weights, traces
 
@@ -118,30 +129,16 @@ def _rank_left(blocks: Any, weights: Array) -> int:
 
 
 def _gram_units(blocks: Any) -> float:
-    """Units of rounding of an entry of the Gram matrix: products over features, deviations and the factor over rows."""
-    n_rows = blocks.rows[-1].stop
-    return 2.0 * blocked(blocks.n_features, blocks.width) + 3.0 * summation(n_rows) + ENTRY
+    """Units of rounding of the Gram matrix: its products are sums over features, its factor is made of sums over rows."""
+    return summation(blocks.n_features, blocks.width) + summation(blocks.rows[-1].stop) + ENTRY
 
 
 def _pivoted_cholesky(gram: Array, blocks: Any, weights: Array) -> tuple[Array, Array, int]:
     """Lower factor with rows in pivot order, pivots, and rank: what is not rounding, at most what centring leaves."""
     with one_blas_thread():
-        tol = UNIT * _gram_units(blocks) * max(gram.diagonal().max(), np.finfo(float).tiny)
+        tol = UNIT * (_gram_units(blocks) + len(gram)) * max(gram.diagonal().max(), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
     return np.tril(factor), pivots - 1, min(int(rank), _rank_left(blocks, weights))
-
-
-def _distance(blocks: Any, triangle: Array, weights: Array) -> float:
-    """How far the rows of the factor may lie from the balanced rows of the data.
-
-    The factor belongs to a Gram matrix ``G + E``. Its rows then lie within ``1.1 |E| / s`` of those of G, turned, where s is
-    the smallest singular value of the rows (Tu, Boczar, Simchowitz, Soltanolkotabi & Recht 2016, lemma 5.4), if the rank is
-    what centring leaves. A smaller rank is no proof that nothing was cut away: rows up to the root of |E| may hide there.
-    """
-    # The balanced rows of each dataset have squares 1.
-    of_gram = UNIT * _gram_units(blocks) * len(blocks.rows)
-    whole = len(triangle) >= _rank_left(blocks, weights)
-    return 1.1 * of_gram * _inverse_norm(triangle) if whole else float(np.sqrt(len(weights) * of_gram))
 
 
 def _norm(matrix: Array) -> float:
@@ -166,11 +163,6 @@ def _inverse_norm(triangle: Array) -> float:
     return NORM_ROOM * size
 
 
-def _fits_in_memory(blocks: Any) -> bool:
-    """Whether the standardised rows of all datasets can be had as one array, with room to decompose it."""
-    return isinstance(blocks, ColumnBlocks) and 4 * 8.0 * blocks.n_rows * blocks.n_features <= available_bytes()
-
-
 def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
     """Reduced form by a QR factorisation of the standardised rows, after :meth:`ColumnBlocks.gram`.
 
@@ -178,26 +170,35 @@ def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
     """
     rows = blocks.standardised()
     n_rows, n_features = rows.shape
+    powers = np.zeros(n_rows, dtype=int)
+    for where in blocks.rows:  # datasets of like size, so that units do not matter; powers of two change no digit
+        powers[where] = np.frexp(np.linalg.norm(rows[where]))[1]
+    rows = np.ldexp(rows, -powers[:, np.newaxis])
     order = np.argsort(-np.einsum("np,np->n", rows, rows), kind="stable")  # large rows first, as with pivots
     with one_blas_thread():
         basis, factor = np.linalg.qr(rows[order].T)
     rank = basis.shape[1]
     n_empty = min(n_empty, n_features - rank)
     coordinates = np.zeros((n_rows, rank + n_empty))
-    coordinates[order, :rank] = factor.T
+    coordinates[order, :rank] = np.ldexp(factor.T, powers[order, np.newaxis])
     if n_empty:
         basis = np.hstack([basis, _complement(basis, n_empty)])
-    matrices, allowances = [], []
-    for where in blocks.rows:
-        n = where.stop - where.start
-        matrices.append(coordinates[where].T @ coordinates[where] / divisor(n))
-        error = 4.0 * UNIT * (summation(n_features) + summation(n_rows)) + product_allowance(n)
-        allowances.append(error * float(np.trace(matrices[-1])))
+    parts = [coordinates[where] / np.sqrt(divisor(where.stop - where.start)) for where in blocks.rows]
+    matrices = np.stack([part.T @ part for part in parts])
+    products = np.array([product_allowance(n_rows, matrix) for matrix in matrices])
+    # Each row is off by a share of its own size, so v'Sv by twice that share of the root of v'Sv and the trace.
+    shares = (
+        2.0 * UNIT * (summation(n_features) + summation(n_rows)) * np.array([np.linalg.norm(part) for part in parts])
+    )
+
+    def errors_at(vectors: Array) -> Array:
+        return shares * np.array([np.linalg.norm(part @ vectors, 2) for part in parts]) + products
 
     def lift(vectors: Array) -> Array:
         return as_rows(basis @ vectors)
 
-    return _representation(blocks, DensePencil(np.stack(matrices), n_features, allowances), lift)
+    allowances = shares * np.array([np.linalg.norm(part) for part in parts]) + products
+    return _representation(blocks, DensePencil(matrices, n_features, allowances, errors_at), lift)
 
 
 def _complement(basis: Array, k: int) -> Array:
@@ -294,6 +295,11 @@ class ColumnBlocks:
             return total
 
         return self._sum(work)
+
+    def sharper(self, n_empty: int) -> Callable[[], Representation] | None:
+        """A form that does not square, where the standardised rows fit in memory with room to decompose them."""
+        fits = 4 * 8.0 * self.n_rows * self.n_features <= available_bytes()
+        return partial(from_qr, self, n_empty=n_empty) if fits else None
 
     def standardised(self) -> Array:
         """Z itself, after :meth:`gram`."""

@@ -38,9 +38,6 @@ class Representation:
         What the target was centred and scaled by; scale is 0 for a feature that is constant in it.
     n_constant : tuple of int
         For the target and each background: how many features were constant and therefore set to 0.
-    powers : tuple of int
-        For the target and each background: its covariance in the units of the user is ``4 ** power`` times that of the
-        pencil. 0 but for data whose squares overflow or vanish (see ``units``). Empty stands for zeros.
     sharper : callable or None
         Makes a representation of the same data that loses less to rounding and costs more; None where there is none.
     """
@@ -52,4 +49,3 @@ class Representation:
     scale: Array
     n_constant: tuple[int, ...]
     sharper: Callable[[], Representation] | None = None
-    powers: tuple[int, ...] = ()

@@ -1,38 +1,41 @@
 """How far a computed covariance may lie from that of the numbers passed in.
 
 A certificate speaks of the sample covariances of the user's numbers, so its bounds make room for what computing them
-cost. An *allowance* is a bound on the spectral norm of that error, in the units of the covariance. Three facts give it:
+cost. An *allowance* bounds the spectral norm of that error, in the units of the covariance.
 
-* a sum of products of n terms is known to ``8 sqrt(n) u`` of the sum of their sizes, u the unit of rounding. The sure
-  bound is ``n u``; roundings that do not conspire stay within ``8 sqrt(n) u`` (Higham & Mary 2019, "A new approach to
-  probabilistic rounding error analysis": the chance of more is below 1e-12 an entry);
-* for rows Z the sizes of the products are ``|Z|' |Z|``, whose norm is at most the trace of the covariance times n - 1;
-* entries of Z are centred and scaled with a few roundings each, and a deviation is the root of such a sum.
+The sure bound for a sum of n products, ``n u`` of the sum of their sizes (u is the unit of rounding), is far from what
+happens: roundings do not conspire, and errors grow as the root of n (Higham & Mary 2019, "A new approach to probabilistic
+rounding error analysis"). The error of a product ``Z'Z`` is taken to be at most ``4 sqrt(n) u`` of its Frobenius norm.
+Measured against extended precision (``benchmarks/rounding.py``): 3.5 where 300 rows are all exactly 0.1, so that every
+rounding goes the same way; at most 0.9 on other data, 0.1 on noise.
 """
 
 from __future__ import annotations
 
 import numpy as np
 
+from .._types import Array
+
 UNIT = float(np.finfo(float).eps) / 2
-ENTRY = 16.0  # roundings of an entry, with room
-LONGEST = 65_536  # rows of a block; longer sums are sums of blocks
+ENTRY = 16.0  # roundings of an entry when it is centred and scaled, with room
+BLOCK = 65_536  # rows of a block at most; longer sums are sums of blocks
 ARITHMETIC = 16.0  # units of rounding of a norm, for combining matrices and solving their eigenproblem
 
 
-def summation(n: int) -> float:
-    """Units of rounding, relative to the sum of sizes, that a sum of ``n`` products may be off by."""
-    if n > LONGEST:
-        return summation(LONGEST) + summation(-(-n // LONGEST))
-    return float(min(n, 8.0 * np.sqrt(n)))
+def summation(n: int, block: int = BLOCK) -> float:
+    """Units of rounding that a sum of ``n`` products, in blocks, may be off by."""
+    if n > block:
+        return summation(block, block) + summation(-(-n // block), block)
+    return 4.0 * float(np.sqrt(n))
 
 
-def blocked(n: int, block: int) -> float:
-    """The same for a sum over blocks of at most ``block`` products."""
-    return min(summation(n), summation(min(n, block)) + summation(-(-n // max(block, 1))))
-
-
-def product_allowance(n: int) -> float:
-    """Error of the covariance of ``n`` rows by products of standardised entries, relative to its trace."""
+def product_allowance(n: int, matrix: Array) -> float:
+    """Error of the covariance ``matrix`` of ``n`` rows by products of standardised entries."""
     # Once for the products, once for the deviations that entries are divided by.
-    return UNIT * (2.0 * summation(n) + ENTRY)
+    return UNIT * (2.0 * summation(n) + ENTRY) * frobenius(matrix)
+
+
+def frobenius(matrix: Array) -> float:
+    """The Frobenius norm, also where squares would overflow."""
+    largest = float(np.abs(matrix).max(initial=0.0))
+    return largest * float(np.linalg.norm(matrix / largest)) if largest > 0 else 0.0

@@ -1,7 +1,9 @@
-"""Data in units so large or so small that squares overflow or vanish, brought to moderate units and back.
+"""Units: covariances in units of their own for the solver, and data whose squares overflow or vanish.
 
-Multiplying by a power of two changes no digit, so nothing is lost. It takes a copy of the data, and happens only where
-:class:`~uca._validation.OutOfRangeError` says that it must: below 1e-60 and above 1e60 or so.
+Multiplying by a power of two changes no digit. Every problem is solved in units in which the mean variance of each dataset
+lies between 1 and 4 (:func:`canonical`), so the same data in other units, a power of two apart, gives the same answer, bit
+for bit, but for the units. Where squares of the data overflow or vanish (values below 1e-60 or above 1e60 or so, told by
+:class:`~uca._validation.OutOfRangeError`), the data itself is divided by powers of two first; that takes a copy of it.
 """
 
 from __future__ import annotations
@@ -11,14 +13,83 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike
 from scipy import sparse
 
 from .._types import Array
 from .._validation import OutOfRangeError
-from .moments import LARGEST_SQUARES, SMALLEST_SQUARES, Moments
+from .base import CovarianceOperator, LinearCombination, Pencil
+from .moments import Moments
 from .representation import Representation
 
-LOST = 1e-290  # squares below lose digits: the smallest float64 with all of them is 2e-308
+LOST = 1e-303  # squares below have lost digits that matter: the smallest float64 with all of them is 2e-308
+
+LARGEST_POWER = 1018  # of two, for variances: float64 goes from -1022 to 1023
+NO_FLOAT = (
+    "variances or multipliers in the units given are larger or smaller than a float64 can be: rescale the features, or use "
+    "scale=True"
+)
+
+
+class ScaledPencil(Pencil):
+    """A pencil whose operators are those of another, each times a factor."""
+
+    def __init__(self, inner: Pencil, factors: Array):
+        operators = [
+            LinearCombination((operator,), (float(factor),))
+            for operator, factor in zip((inner.target, *inner.backgrounds), factors, strict=True)
+        ]
+        super().__init__(operators[0], tuple(operators[1:]), inner.n_features)
+        object.__setattr__(self, "inner", inner)  # the dataclass is frozen
+        object.__setattr__(self, "factors", factors)
+
+    inner: Pencil
+    factors: Array
+
+    @property
+    def direct(self) -> bool:
+        return self.inner.direct
+
+    def combine(self, target_weight: float, background_weights: ArrayLike) -> CovarianceOperator:
+        weights = np.asarray(background_weights, dtype=float) * self.factors[1:]
+        return self.inner.combine(target_weight * float(self.factors[0]), weights)
+
+    def products(self, vectors: Array) -> Array:
+        return self.inner.products(vectors) * self.factors[:, np.newaxis, np.newaxis]
+
+    def variances(self, vectors: Array) -> Array:
+        return self.inner.variances(vectors) * self.factors[:, np.newaxis]
+
+    def errors_at(self, vectors: Array) -> Array:
+        return self.inner.errors_at(vectors) * self.factors
+
+    def complement(self, vector: Array) -> tuple[Pencil, Array]:
+        pencil, reflector = self.inner.complement(vector)
+        return ScaledPencil(pencil, self.factors), reflector
+
+    def minimising(self, j: int, bounded: Sequence[int]) -> Pencil:
+        return ScaledPencil(self.inner.minimising(j, bounded), self.factors[[1 + j, *(1 + i for i in bounded)]])
+
+
+def canonical(pencil: Pencil) -> tuple[Pencil, Array]:
+    """The pencil in units of its own, and the powers of four that lead back: S = 4 ** power S'."""
+    operators = (pencil.target, *pencil.backgrounds)
+    powers = np.array([_power(operator, pencil.n_features) for operator in operators])
+    if not powers.any():
+        return pencil, powers
+    inner, factors = (pencil.inner, pencil.factors) if isinstance(pencil, ScaledPencil) else (pencil, 1.0)
+    return ScaledPencil(inner, factors * np.ldexp(1.0, -2 * powers)), powers
+
+
+def _power(operator: CovarianceOperator, n_features: int) -> int:
+    """The power of four next below the mean variance."""
+    try:
+        size = operator.trace / n_features
+    except ValueError:  # known through products alone
+        return 0
+    if not size > 0:  # an indefinite matrix
+        size = operator.magnitude
+    return (int(np.frexp(size)[1]) - 1) // 2 if size > 0 else 0
 
 
 @dataclass(frozen=True)
@@ -34,12 +105,16 @@ class Moderate:
     datasets: tuple[int, ...]
 
     def restore(self, held: Representation, scale: bool | str) -> Representation:
-        """The representation of the tables with what it says of the target, and the way back, in the user's units."""
+        """The representation of the tables in the user's units."""
         mean = np.ldexp(held.mean, self.columns[0])
         deviation = np.ldexp(held.scale, self.columns[0]) if scale else held.scale
-        sharper = held.sharper
-        restored = None if sharper is None else lambda: self.restore(sharper(), scale)
-        return replace(held, mean=mean, scale=deviation, powers=self.datasets, sharper=restored)
+        powers = 2 * np.array(self.datasets)
+        if np.any(np.abs(powers) > LARGEST_POWER):
+            raise OverflowError(NO_FLOAT)
+        pencil = ScaledPencil(held.pencil, np.ldexp(1.0, powers))
+        again = held.sharper
+        restored = None if again is None else lambda: self.restore(again(), scale)
+        return replace(held, pencil=pencil, mean=mean, scale=deviation, sharper=restored)
 
 
 def in_moderate_units(
@@ -98,22 +173,10 @@ def _divided(table: Any, powers: Array) -> Any:
     return np.ldexp(np.asarray(table, dtype=float), -powers)
 
 
-def moderate_matrices(matrices: Array) -> tuple[Array, tuple[int, ...]]:
-    """Matrices of moderate size, and the powers of four that they were divided by."""
-    sizes = np.abs(matrices).max(axis=(1, 2))
-    if np.all((sizes == 0) | ((sizes > SMALLEST_SQUARES) & (sizes < LARGEST_SQUARES))):
-        return matrices, (0,) * len(matrices)
-    powers = np.where(sizes > 0, np.frexp(sizes)[1] // 2, 0)
-    return np.ldexp(matrices, -2 * powers[:, np.newaxis, np.newaxis]), tuple(powers.tolist())
-
-
 def in_user_units(values: Any, power: Any) -> Any:
     """Variances in the units of the user: times ``4 ** power``."""
     with np.errstate(over="raise"):
         try:
             return np.ldexp(values, 2 * np.asarray(power))
         except FloatingPointError:
-            raise OverflowError(
-                "variances or multipliers in the units given exceed the largest float64: rescale the features, or use "
-                "scale=True"
-            ) from None
+            raise OverflowError(NO_FLOAT) from None

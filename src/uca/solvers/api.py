@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
 from scipy.sparse.linalg import LinearOperator
 
 from .._parameters import (
@@ -22,7 +21,7 @@ from ..dual import DualResult, mean_bounds
 from ..operators.base import CovarianceOperator, Pencil
 from ..operators.dense import DenseCovariance, DensePencil
 from ..operators.linear import LinearOperatorCovariance
-from ..operators.units import in_user_units, moderate_matrices
+from ..operators.units import canonical, in_user_units
 from .solve import SOLVERS, solve
 
 
@@ -76,24 +75,25 @@ def solve_dual(
     check_tolerance(tol)
     check_positive_int("max_iter", max_iter)
     named = {} if Bs is None else name_backgrounds([Bs] if isinstance(Bs, _OPERATORS) else Bs)
-    pencil, floor, powers = _pencil(A, named)
+    pencil, powers = canonical(_pencil(A, named))
     k = check_n_components(n_components, pencil.size)
     given = check_bound(bounds, tuple(named))
     if given is None:
         _check_means(pencil, tuple(named))
     result = solve(
         pencil,
-        mean_bounds(pencil) if given is None else in_user_units(given, -np.array(powers[1:], dtype=int)),
+        mean_bounds(pencil) if given is None else in_user_units(given, -powers[1:]),
         k=k,
         names=tuple(named),
         solver=solver,
         tol=tol,
         max_iter=max_iter,
-        floor=floor,
+        floor=-pencil.target.magnitude,  # a matrix may be indefinite; an operator has magnitude 0
+        powers=powers,
         seed=seed_from(random_state),
         callback=callback,
     )
-    return result.in_units(powers)
+    return result.in_units(powers.tolist())
 
 
 def _check_means(pencil: Pencil, names: tuple[str, ...]) -> None:
@@ -108,18 +108,15 @@ def _check_means(pencil: Pencil, names: tuple[str, ...]) -> None:
 _OPERATORS = (CovarianceOperator, LinearOperator)
 
 
-def _pencil(A: Any, named: dict[str, Any]) -> tuple[Pencil, float, tuple[int, ...]]:
-    """The pencil, the value that no feasible mixture falls below, and powers of four that matrices were divided by."""
+def _pencil(A: Any, named: dict[str, Any]) -> Pencil:
     if not any(isinstance(value, _OPERATORS) for value in (A, *named.values())):
-        matrices, powers = moderate_matrices(check_matrices(A, named, semidefinite=False))
-        return DensePencil(matrices), -float(np.linalg.norm(matrices[0])), powers
+        return DensePencil(check_matrices(A, named, semidefinite=False))
     target = _operator(A, "target A")
     backgrounds = tuple(_operator(value, f"background {name!r}") for name, value in named.items())
     for name, operator in zip(named, backgrounds, strict=True):
         if operator.size != target.size:
             raise ValueError(f"background {name!r} has order {operator.size}, the target A has {target.size}")
-    floor = -float(np.linalg.norm(target.matrix)) if isinstance(target, DenseCovariance) else 0.0
-    return Pencil(target, backgrounds, target.size), floor, (0,) * (1 + len(backgrounds))
+    return Pencil(target, backgrounds, target.size)
 
 
 def _operator(value: Any, label: str) -> CovarianceOperator:

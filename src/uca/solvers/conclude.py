@@ -30,7 +30,7 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     upper, proven = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
     lower = dual.proven_lower(found.lower, found.factor, point.prices)
     gap = dual.relative_gap(upper, lower)
-    allowance = dual.allowance(point.prices)
+    allowance = dual.allowance(point)
     met = dual.relative_gap(upper - allowance, found.lower) <= tol
     status = "optimal" if gap <= tol else "rounding" if met else "max_iter" if found.n_iter >= max_iter else "stalled"
     unfinished = tuple(i for i in point.unfinished if i < k)

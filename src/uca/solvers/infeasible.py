@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from .._types import Array
 from ..dual import Dual
 from .subspace import solve_subspace
 
@@ -14,16 +15,19 @@ class InfeasibleBoundsError(ValueError):
     """No direction, and no mixture of directions, respects the bounds."""
 
 
-def explain_infeasible(dual: Dual, names: Sequence[str]) -> InfeasibleBoundsError | None:
+def explain_infeasible(dual: Dual, names: Sequence[str], powers: Array | None = None) -> InfeasibleBoundsError | None:
     """An error that names a background whose bound is too small, and the smallest bound that is attainable.
 
-    None where every bound turns out to be attainable: then a value that seemed to prove the contrary was rounding.
+    Figures are in the units of the user, ``powers`` of four from those of the problem (target first). None where every
+    bound turns out to be attainable: then a value that seemed to prove the contrary was rounding.
     """
+    units = np.ones(dual.m) if powers is None else np.ldexp(1.0, 2 * np.asarray(powers)[1:])
+    bounds = [f"{bound:.6g}" for bound in dual.bounds * units]
     alone = [smallest_attainable(dual, j, others=False) for j in range(dual.m)]
     too_small = [j for j in range(dual.m) if alone[j] > dual.bounds[j]]
     if too_small:
         told = "; ".join(
-            f"background {names[j]!r} has bound {dual.bounds[j]:.6g}, the smallest attainable is {_round_up(alone[j])}"
+            f"background {names[j]!r} has bound {bounds[j]}, the smallest attainable is {_round_up(alone[j] * units[j])}"
             for j in too_small
         )
         return InfeasibleBoundsError(
@@ -34,15 +38,15 @@ def explain_infeasible(dual: Dual, names: Sequence[str]) -> InfeasibleBoundsErro
     if together[j] <= dual.bounds[j]:
         return None
     if not np.isfinite(together[j]):
-        told = ", ".join(f"{names[j]!r} ({dual.bounds[j]:.6g})" for j in range(dual.m))
+        told = ", ".join(f"{names[j]!r} ({bounds[j]})" for j in range(dual.m))
         return InfeasibleBoundsError(
             f"no direction satisfies all bounds together, and raising one alone does not help: {told}. "
             "Raise several, or use bound='mean'."
         )
     return InfeasibleBoundsError(
-        f"no direction satisfies all bounds together: background {names[j]!r} has bound {dual.bounds[j]:.6g}, the "
-        f"smallest attainable with the other bounds kept is {_round_up(together[j])}. Raise it (or the others), or use "
-        "bound='mean'."
+        f"no direction satisfies all bounds together: background {names[j]!r} has bound {bounds[j]}, the "
+        f"smallest attainable with the other bounds kept is {_round_up(together[j] * units[j])}. Raise it (or the others), "
+        "or use bound='mean'."
     )
 
 

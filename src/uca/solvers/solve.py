@@ -46,16 +46,17 @@ def solve(
     floor: float = 0.0,
     seed: int = 0,
     unit: float = 0.0,
+    powers: Array | None = None,
     callback: Callback | None = None,
 ) -> DualResult:
     """Solve the dual of a pencil and certify the result. Arguments are taken as valid.
 
     ``floor`` is a value that no feasible mixture falls below: 0 for a covariance, less for an indefinite target. Values
-    below ``unit`` are rounding.
+    below ``unit`` are rounding. ``powers`` of four lead from the units of the pencil to those of the user, for messages.
     """
     dual = Dual(pencil, bounds, floor=floor, seed=seed, unit=unit)
     name = choose_solver(dual.m) if solver == "auto" else solver
     found = SOLVERS[name](dual, tol=tol, max_iter=max_iter, callback=callback)
-    if dual.proves_infeasible(found.point) and (error := explain_infeasible(dual, names)) is not None:
+    if dual.proves_infeasible(found.point) and (error := explain_infeasible(dual, names, powers)) is not None:
         raise error
     return conclude(dual, found, solver=name, k=k, tol=tol, max_iter=max_iter)
