@@ -198,36 +198,36 @@ def check_variance(pencil: Pencil) -> None:
         raise ValueError("the target X has no variance in any feature: there is nothing to find")
 
 
-def warn_y(estimator: BaseEstimator, y: Any) -> None:
+def warn_y(estimator: BaseEstimator, y: Any, *, plain_pca: bool) -> None:
     """Warn of ``fit(target, background)`` and ``fit(rows, labels)``: the second position is y, which is ignored.
 
     Pipelines, searches and checks of scikit-learn hand y to every step, which need not use it: they are not warned.
     """
     if y is None:
         return
-    caller, level = _caller()
-    if caller.split(".")[0] == "sklearn":
+    module, level = _caller(estimator)
+    if module.split(".")[0] == "sklearn":
         return
     shape: tuple[int, ...] = getattr(y, "shape", ())
-    what = (
-        "if it is a background, pass it as backgrounds="
-        if len(shape) == 2 and shape[1] > 1
-        else "if it holds labels of groups, pass the rows of one group as X and those of the others as "
-        "backgrounds={name: rows}"
-    )
+    if len(shape) == 2 and shape[1] > 1:
+        what = "if it is a background, pass it as backgrounds="
+    else:
+        what = (
+            "if it holds labels of groups, pass the rows of one group as X and those of the others as "
+            f"backgrounds={{name: rows}}{'; without backgrounds this is plain PCA' if plain_pca else ''}"
+        )
     warnings.warn(f"y is ignored by {type(estimator).__name__}; {what}", UserWarning, stacklevel=level)
 
 
-def _caller() -> tuple[str, int]:
-    """The module that called into this package, and how far up it is; ``set_output`` wraps methods and is passed over."""
-    frame, level = sys._getframe(1), 1
-    package = __name__.split(".")[0]
-    while frame.f_back is not None:
-        module = frame.f_globals.get("__name__", "")
-        if module.split(".")[0] != package and module != "sklearn.utils._set_output":
-            break
+def _caller(estimator: BaseEstimator) -> tuple[str, int]:
+    """The module from which a method was called and its stack level, seen from the function that asks.
+
+    Methods of the estimator that call one another, and the wrapper that ``set_output`` puts around them, are passed over.
+    """
+    frame, level = sys._getframe(2), 2
+    while frame.f_locals.get("self") is estimator and frame.f_back is not None:
         frame, level = frame.f_back, level + 1
-    return frame.f_globals.get("__name__", ""), level - 1
+    return str(frame.f_globals.get("__name__", "")), level
 
 
 def warn_constant(n_constant: Sequence[int], names: Sequence[str]) -> None:

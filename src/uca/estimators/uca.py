@@ -189,8 +189,8 @@ class UCA(ContrastiveTransformer):
         X : array, sparse matrix, table, mapped file or dask array of shape (n, p)
             The target. Nothing is copied; sparse data stays sparse.
         y : ignored
-            It is there for pipelines of scikit-learn. Given in any other call, it is warned of: groups are told apart by
-            ``X`` and ``backgrounds``, not by labels.
+            Pipelines and searches of scikit-learn pass it to every step. Any other call that gives it gets a warning:
+            groups are told apart by ``X`` and ``backgrounds``, not by labels.
         backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
             The backgrounds, with the same features, each in its own kind of container. Columns of tables are matched by
             name. None is plain PCA.
@@ -201,7 +201,7 @@ class UCA(ContrastiveTransformer):
             If fitting fails or is interrupted, the estimator stays as it was.
         """
         self._check_parameters()
-        warn_y(self, y)
+        warn_y(self, y, plain_pca=backgrounds is None)
         data = check_datasets(self, X, backgrounds, refused=Moments)
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
@@ -255,7 +255,7 @@ class UCA(ContrastiveTransformer):
         self : UCA
         """
         self._check_parameters()
-        warn_y(self, y)
+        warn_y(self, y, plain_pca=False)
         stream: Stream | None = self.__dict__.get("_stream")
         like = None if stream is None else stream.like
         data = check_datasets(self, X, backgrounds, min_rows=1, like=like, ready=Moments, need_target=False)

@@ -145,7 +145,8 @@ def _group_lists(groups: Any, names: Sequence[str], n_rows: Sequence[int]) -> li
         return [_listed(named[name]) for name in ("target", *names)]
     parts = _listed(groups) if hasattr(groups, "shape") else list(groups)
     assert parts is not None
-    if any(part is None or _is_sequence(part) for part in parts):
+    one_array = hasattr(groups, "shape")  # in which None is a label that is missing, not a dataset without labels
+    if any((part is None and not one_array) or _is_sequence(part) for part in parts):
         if len(parts) == 2 and isinstance(parts[1], Mapping):  # the target's, and a dict like the backgrounds
             return _group_lists({"target": parts[0], **parts[1]}, names, n_rows)
         if len(parts) != len(n_rows):
