@@ -232,6 +232,18 @@ def test_nullable_columns_with_missing_values(frame, tmp_path, ending):
     assert [day[:10] for day in columns["day"][:3]] == ["2020-01-01", "", "2020-01-02"]
 
 
+def test_duplicated_columns_are_named(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    table = pyarrow.table([pyarrow.array([1.0, 2.0])] * 3, names=["a", "b", "b"])
+    parquet.write_table(table, tmp_path / "t.parquet")
+    feather.write_feather(table, tmp_path / "t.feather")
+    for name in ("t.parquet", "t.feather"):
+        with pytest.raises(ValueError, match=rf"{name} .*has column 'b' more than once: rename or drop"):
+            read_table(tmp_path / name)
+
+
 class TestMatching:
     def test_by_name_in_any_order(self):
         like = Table("target.csv", np.zeros((1, 3)), FEATURES)

@@ -536,6 +536,8 @@ def test_a_test_in_another_order_is_refused(fitted, tmp_path):
         ({"seconds": "long"}, TypeError, "seconds must be a number"),
         ({"X": np.zeros((4, 5))}, ValueError, "target X has 5 features"),
         ({"X": np.full((4, 6), np.nan)}, ValueError, "target X contains 24 NaN"),
+        ({"X": np.ma.masked_less(np.zeros((4, 6)), 1)}, ValueError, "target X contains 24 NaN .masked values count as"),
+        ({"X": np.zeros((4, 6), dtype="timedelta64[s]")}, ValueError, "target X holds dates or times"),
         ({"path": "."}, IsADirectoryError, "give a file name"),
         ({"path": "nowhere/at/all.html"}, FileNotFoundError, "make it first"),
     ],

@@ -210,6 +210,17 @@ def test_sparse_columns_of_pandas():
         np.testing.assert_allclose(UCA().fit(stored).components_, expected, atol=1e-10)
 
 
+def test_pyarrow_columns_by_name():
+    pyarrow = pytest.importorskip("pyarrow")
+    expected = UCA().fit(TARGET, backgrounds=BACKGROUND)
+    target, background = (pyarrow.table(dict(zip(NAMES, array.T, strict=True))) for array in (TARGET, BACKGROUND))
+    model = UCA().fit(target, backgrounds=background.select(NAMES[::-1]))
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-12)
+    assert model.feature_names_in_.tolist() == NAMES
+    with pytest.raises(ValueError, match="target X has column 'sex' that is not numeric"):
+        UCA().fit(target.append_column("sex", [["f"] * 60]))
+
+
 def test_nullable_columns_in_dask():
     expected = UCA().fit(TARGET, backgrounds=BACKGROUND)
     target, background = (
