@@ -47,7 +47,7 @@ def readable(value: Any, label: str) -> Any:
 
 def check_shape(value: Any, label: str, min_rows: int) -> None:
     """Refuse what is not rows by features, has no feature, or fewer rows than needed."""
-    shape = tuple(getattr(value, "shape", np.shape(value)))
+    shape = tuple(np.shape(value))
     if len(shape) == 1 or not shape:
         raise ValueError(
             f"{label} must be two-dimensional, rows by features; got shape {shape}. Reshape your data: "

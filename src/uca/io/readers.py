@@ -77,10 +77,9 @@ def _need(package: str, extra: str) -> Any:
 
 
 def _parquet(path: Path) -> Raw:
-    _need("pandas", "io")
-    file = _need("pyarrow.parquet", "io")
+    _need("pyarrow", "io")
     if path.is_file():  # and not a folder of them; the reader's own error would not say what to do
-        check_unique(file.read_schema(path).names, "it")
+        check_unique(_need("pyarrow.parquet", "io").read_schema(path).names, "it")
     return Raw(str(path), frame=_need("pandas", "io").read_parquet(path, engine="pyarrow"))
 
 
