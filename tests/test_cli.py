@@ -12,6 +12,7 @@ import types
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 from scipy import sparse
 from sklearn.metrics import roc_auc_score
@@ -191,6 +192,14 @@ class TestLabels:
         assert page[0]["feature_names"] == tuple(NAMES)
         assert set(page[0]["labels"]) == {"0", "1", "2"}
 
+    def test_a_nullable_column_may_miss_a_value(self, folder, tables, page):
+        pytest.importorskip("pyarrow")
+        kinds = tables["treated"]["genotype"].astype("string")
+        kinds[3] = pd.NA
+        tables["treated"].assign(genotype=kinds).to_parquet("treated.parquet")
+        good("fit", "treated.parquet", "-b", "control.csv", "-o", "out")
+        assert list(page[0]["labels"]) == kinds.fillna("").tolist()
+
     def test_dropped_rows_take_their_labels_along(self, folder, tables, page):
         broken = tables["treated"].copy()
         broken.loc[[0, 5], "gene2"] = np.nan
@@ -293,6 +302,9 @@ class TestCompare:
         assert np.isnan(separation(clear[:21], labels[:21])["AUC"])  # one row of a kind
         with pytest.raises(ValueError, match="at least two kinds"):
             separation(clear, ["a"] * 60)
+        # A missing label is no kind of its own.
+        for missing in ("", None, pd.NA, np.nan, np.ma.masked):
+            assert separation(clear, [*labels[:-1], missing]) == separation(clear[:-1], labels[:-1])
 
     def test_groups_column(self, folder, tables):
         tables["treated"].assign(cage=[f"k{i % 10}" for i in range(80)]).to_csv("treated.csv", index=False)

@@ -223,6 +223,30 @@ def test_values_that_are_not_finite_are_counted_and_placed(representation, conta
         )
 
 
+@pytest.mark.parametrize("representation", ["covariance", "reduced", "implicit"])
+def test_masked_chunks_of_dask_are_missing_values(representation):
+    da = pytest.importorskip("dask.array", reason="pip install unique-component-analysis[dask]")
+    target, background = _tables()
+    masked = np.ma.array(background, mask=np.zeros(background.shape, dtype=bool))
+    masked[31, 17] = masked[35, 2] = np.ma.masked
+    chunks = da.from_array(masked, chunks=(16, 8))
+    with pytest.raises(ValueError, match="background 'b' contains 2 NaN, the first at row 31, column 17"):
+        UCA(representation=representation).fit(target, backgrounds={"b": chunks})
+    scores = UCA(representation=representation).fit(target).transform(chunks).compute()
+    assert np.flatnonzero(np.isnan(scores).any(axis=1)).tolist() == [31, 35]
+
+
+@pytest.mark.parametrize("kind", ["timedelta64[s]", "datetime64[s]", complex, object])
+def test_dask_arrays_of_other_things_than_numbers(kind):
+    da = pytest.importorskip("dask.array", reason="pip install unique-component-analysis[dask]")
+    target, _ = _tables()
+    chunks = da.from_array(target.astype(int).astype(kind), chunks=16)
+    with pytest.raises(ValueError, match="target X .*(not numbers|not supported|convert the rest with .astype)"):
+        UCA().fit(chunks)
+    with pytest.raises(ValueError, match="X .*(not numbers|not supported|convert the rest with .astype)"):
+        UCA().fit(target).transform(chunks)
+
+
 @pytest.mark.parametrize("container", ["CSR", "dask both"])
 def test_cpca_takes_the_same_containers(container):
     target, background = _tables()

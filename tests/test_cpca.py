@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dask.array as da
 import numpy as np
 import pandas as pd
 import polars as pl
 import pytest
+from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
@@ -209,11 +211,30 @@ class TestPool:
         np.testing.assert_array_equal(out, expected)
         assert isinstance(pool(*(pl.from_pandas(f) for f in frames)), pl.DataFrame)
 
+    def test_masked_values_stay_missing(self, rng):
+        a, b = make(rng, p=3)
+        masked = np.ma.array(b, mask=np.zeros(b.shape, dtype=bool))
+        np.testing.assert_array_equal(pool(a, masked), np.vstack([a, b]))
+        masked[2, 1] = np.ma.masked
+        expected = np.vstack([a, masked.filled(np.nan)])
+        np.testing.assert_array_equal(pool(a, masked), expected)
+        np.testing.assert_array_equal(pool(a, list(masked)), expected)
+        np.testing.assert_array_equal(pool(pd.DataFrame(a), masked), expected)
+        np.testing.assert_array_equal(pool(sparse.csr_array(a), masked).toarray(), expected)
+        np.testing.assert_array_equal(pool(da.from_array(a), masked).compute(), expected)
+        chunks = da.from_array(masked, chunks=5)
+        with pytest.raises(ValueError, match=f"contains 1 NaN, the first at row {len(a) + 2}, column 1"):
+            UCA().fit(a, backgrounds=pool(a, chunks))
+
     def test_errors(self, rng):
         a, b = make(rng, p=3)
         with pytest.raises(ValueError, match="nothing to pool"):
             pool()
         with pytest.raises(ValueError, match="same number of features"):
             pool(a, b[:, :2])
+        with pytest.raises(ValueError, match="background 2 holds dates or times"):
+            pool(a, b.astype("timedelta64[s]"))
+        with pytest.raises(ValueError, match="background 1 is None: pass rows"):
+            pool(None, a)
         with pytest.raises(ValueError, match="background 2 lacks column 'q'"):
             pool(pd.DataFrame(a, columns=list("pqr")), pd.DataFrame(b[:, ::2], columns=list("pr")))

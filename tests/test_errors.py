@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+import datetime
+import decimal
 import re
+from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from uca import UCA, solve_dual
+from uca import CPCA, UCA, CPCAPlusPlus, Moments, solve_dual
+from uca._missing import entries, is_missing
+from uca.inference import bootstrap, row_leverage
 
 
 @pytest.fixture
@@ -60,8 +67,9 @@ def test_nan_in_transform(target):
         ([np.zeros((5, 3))], ValueError, "background 'background1' has 3 features, but UCA is expecting 4 features"),
         ({"one": np.ones((1, 4))}, ValueError, "1 sample"),
         ({1: np.ones((5, 4)), "1": np.ones((5, 4))}, ValueError, "background names must differ as text"),
-        ([np.zeros((5, 4, 2))], ValueError, "dim 3"),
-        ([[["a", "b", "c", "d"]] * 3], ValueError, "could not convert string to float"),
+        ([np.zeros((5, 4, 2))], ValueError, r"got 3 dimensions, shape \(5, 4, 2\). Flatten each row"),
+        ([[["a", "b", "c", "d"]] * 3], ValueError, "has 'a' at row 0, column 0, which is not a number: drop or encode"),
+        ({"b": None}, ValueError, "background 'b' is None: pass rows"),
     ],
 )
 def test_backgrounds(target, backgrounds, error, message):
@@ -210,8 +218,6 @@ def test_failed_chunk_adds_nothing(target, background):
 
 
 def test_refit_with_fewer_attributes_leaves_nothing_behind(target):
-    import pandas as pd
-
     model = UCA().fit(pd.DataFrame(target, columns=list("abcd")))
     model.fit(target)
     assert not hasattr(model, "feature_names_in_")
@@ -244,3 +250,234 @@ def test_solve_dual_checks_its_input():
         solve_dual(np.triu(np.ones((3, 3))), np.eye(3))
     with pytest.raises(ValueError, match="n_components=9 is more than"):
         solve_dual(np.eye(2), np.eye(2), n_components=9)
+
+
+ESTIMATORS = [UCA(), CPCA(alpha=1.0), CPCAPlusPlus()]
+
+
+@pytest.fixture
+def masked(target):
+    """A value is masked, one more is NaN; what is under the mask is a number."""
+    mask = np.zeros(target.shape, dtype=bool)
+    mask[3, 2] = True
+    return np.ma.array(with_value(target, 7, 1, np.nan), mask=mask)
+
+
+MASKED = re.escape("2 NaN (masked values count as NaN), the first at row 3, column 2. Impute or drop")
+READERS = {
+    "fit": lambda rows, good: UCA().fit(rows, backgrounds=good),
+    "background": lambda rows, good: UCA().fit(good, backgrounds={"b": rows}),
+    "bare background": lambda rows, good: UCA().fit(good, backgrounds=rows),
+    "cPCA": lambda rows, good: CPCA(alpha=1.0).fit(rows, backgrounds=good),
+    "cPCA++": lambda rows, good: CPCAPlusPlus().fit(good, backgrounds=rows),
+    "partial_fit": lambda rows, good: UCA().partial_fit(rows),
+    "Moments.of": lambda rows, good: Moments.of(rows),
+    "Moments.add": lambda rows, good: Moments.of(good).add(rows),
+    "transform": lambda rows, good: UCA().fit(good).transform(rows),
+    "inverse_transform": lambda rows, good: UCA(4).fit(good).inverse_transform(rows),
+    "bootstrap": lambda rows, good: bootstrap(rows, good),
+    "row_leverage": lambda rows, good: row_leverage(UCA().fit(good), rows),
+}
+
+
+@pytest.mark.parametrize("reader", READERS)
+def test_masked_values_are_missing_values(masked, target, reader):
+    with pytest.raises(ValueError, match=MASKED):
+        READERS[reader](masked, target)
+
+
+@pytest.mark.parametrize("dtype", [float, np.float32, int, object])
+def test_masked_values_of_every_type(masked, dtype):
+    whole = np.ma.array(np.nan_to_num(np.round(masked.data * 9)), mask=masked.mask)
+    whole[7, 1] = np.ma.masked
+    with pytest.raises(ValueError, match=MASKED):
+        UCA().fit(whole.astype(dtype))
+
+
+def test_masked_rows_in_a_list(masked, target):
+    for rows in (list(masked), [[np.ma.masked if (i, j) == (3, 2) else 1.0 for j in range(4)] for i in range(9)]):
+        with pytest.raises(ValueError, match=r"target X contains [12] NaN, the first at row 3, column 2"):
+            UCA().fit(rows)
+
+
+def test_nothing_masked_is_an_array(target, background):
+    plain = UCA().fit(target, backgrounds=background)
+    for mask in (np.ma.nomask, np.zeros(target.shape, dtype=bool)):
+        model = UCA().fit(np.ma.array(target, mask=mask), backgrounds=np.ma.array(background))
+        np.testing.assert_array_equal(model.components_, plain.components_)
+        np.testing.assert_array_equal(model.transform(np.ma.array(target, mask=mask)), plain.transform(target))
+
+
+def test_masked_matrices():
+    masked = np.ma.array(np.eye(3), mask=np.eye(3) > 0)
+    message = r"contains 3 NaN \(masked values count as NaN\), the first at row 0, column 0"
+    for call in (
+        lambda: UCA(1).fit_covariance(masked),
+        lambda: UCA(1).fit_covariance(np.eye(3), backgrounds=[masked]),
+        lambda: solve_dual(masked, np.eye(3)),
+        lambda: solve_dual(np.eye(3), [masked]),
+    ):
+        with pytest.raises(ValueError, match=message):
+            call()
+
+
+@pytest.mark.parametrize(
+    ("matrix", "error", "message"),
+    [
+        (None, ValueError, "is None: pass a square, symmetric matrix"),
+        (sparse.eye_array(3), TypeError, r"is sparse: pass it dense, as .toarray\(\)"),
+        (np.eye(3).astype("timedelta64[s]"), TypeError, "must hold real numbers; got dtype timedelta64"),
+        (pd.DataFrame(np.eye(3), columns=list("aba")), ValueError, "has column 'a' more than once"),
+    ],
+)
+def test_matrices_of_another_kind(matrix, error, message):
+    with pytest.raises(error, match=f"target matrix A {message}"):
+        UCA(1).fit_covariance(matrix)
+    with pytest.raises(error, match=f"matrix of background 'b' {message}"):
+        solve_dual(np.eye(3), {"b": matrix})
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
+def test_no_target(model, background):
+    for backgrounds in (None, background):
+        with pytest.raises(ValueError, match="target X is None: pass the rows of the target as X"):
+            model.fit(None, backgrounds=backgrounds)
+    with pytest.raises(ValueError, match="nothing to fit: pass X, backgrounds, or both"):
+        UCA().partial_fit(None)
+    assert UCA().partial_fit(None, backgrounds=background).n_features_in_ == 4
+
+
+TIMES = {
+    "durations": lambda x: x.astype("timedelta64[s]"),
+    "dates": lambda x: x.astype("timedelta64[s]") + np.datetime64("2020-01-01"),
+}
+
+
+@pytest.mark.parametrize("kind", TIMES)
+@pytest.mark.parametrize("reader", [name for name in READERS if name != "inverse_transform"])
+def test_dates_and_times_are_not_numbers(target, kind, reader):
+    with pytest.raises(ValueError, match="holds dates or times .*, not numbers: choose a unit and convert them"):
+        READERS[reader](TIMES[kind](1e3 * target), target)
+
+
+NOT_A_NUMBER = {
+    "numpy duration": (np.timedelta64(3, "s"), ValueError, "it is a date or time"),
+    "numpy date": (np.datetime64("2020-01-01"), ValueError, "it is a date or time"),
+    "pandas duration": (pd.Timedelta(3, "s"), ValueError, "it is a date or time"),
+    "pandas date": (pd.Timestamp("2020-01-01"), ValueError, "it is a date or time"),
+    "date": (datetime.date(2020, 1, 1), ValueError, "it is a date or time"),
+    "complex": (1 + 2j, ValueError, "it is complex"),
+    "text": ("high", ValueError, "could not convert"),
+    "too large": (10**400, ValueError, "too large"),
+    "dict": ({"a": 1}, TypeError, "not 'dict'"),
+}
+
+
+@pytest.mark.parametrize("kind", NOT_A_NUMBER)
+def test_objects_that_are_not_numbers_are_told_with_their_place(target, kind):
+    value, error, reason = NOT_A_NUMBER[kind]
+    rows = with_value(target.astype(object), 2, 1, value)
+    message = f"X has .* at row 2, column 1, which is not a number: drop or encode such features .*{reason}"
+    with pytest.raises(error, match=message):
+        UCA().fit(rows)
+    with pytest.raises(error, match=message):
+        UCA().fit(target).transform(rows)
+
+
+@pytest.mark.parametrize("value", [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), np.ma.masked], ids=str)
+def test_missing_objects_are_counted(target, value):
+    with pytest.raises(ValueError, match="target X contains 1 NaN, the first at row 2, column 1"):
+        UCA().fit(with_value(target.astype(object), 2, 1, value))
+
+
+def test_decimals_and_truth_values_are_numbers(target):
+    exact = np.array([[decimal.Decimal(float(x)) for x in row] for row in target], dtype=object)
+    np.testing.assert_array_equal(UCA().fit(exact).components_, UCA().fit(target).components_)
+    np.testing.assert_array_equal(UCA().fit(target > 0).components_, UCA().fit((target > 0) * 1.0).components_)
+
+
+TWO_DIMENSIONAL = "must be two-dimensional, rows by features; got"
+WRONG = {
+    "complex": (lambda x: x + 1j, ValueError, "holds complex numbers. Complex data not supported: pass real features"),
+    "sparse complex": (lambda x: sparse.csr_array(x + 1j), ValueError, "Complex data not supported: pass real"),
+    "records": (
+        lambda x: pd.DataFrame(x).to_records(index=False),
+        ValueError,
+        "is an array of records .*: pass a table, for instance pandas.DataFrame",
+    ),
+    "one dimension": (lambda x: x[0], ValueError, rf"{TWO_DIMENSIONAL} shape \(4,\). Reshape your data: x.reshape"),
+    "a number": (lambda x: 3.0, ValueError, TWO_DIMENSIONAL),
+    "a Series": (lambda x: pd.Series(x[:, 0]), ValueError, rf"{TWO_DIMENSIONAL} shape \(20,\)"),
+    "three dimensions": (lambda x: x[None], ValueError, f"{TWO_DIMENSIONAL} 3 dimensions"),
+    "no columns": (lambda x: pd.DataFrame(x)[[]], ValueError, r"has 0 feature\(s\) .* Select at least one column"),
+    "no rows": (lambda x: pd.DataFrame(x).iloc[:0], ValueError, r"has 0 sample\(s\) .*: pass more rows"),
+    "empty table": (lambda x: pd.DataFrame(), ValueError, r"has 0 feature\(s\)"),
+    "rows of different lengths": (
+        lambda x: [[1, 2, 3], [1, 2]],
+        ValueError,
+        r"is a list of rows of different lengths \(2, 3\): every row needs one value for each feature",
+    ),
+    "a file": (lambda x: Path("x.csv"), TypeError, "got .*Path: read the file first.* uca.io.read_table"),
+    "a dict": (lambda x: {"a": [1, 2]}, TypeError, r"must be a table or array of shape \(rows, features\); got dict"),
+    "a generator": (iter, TypeError, "must be a table or array .*; got"),
+    "a matrix": (np.asmatrix, TypeError, "np.matrix is not supported"),
+}
+
+
+@pytest.mark.filterwarnings("ignore:the matrix subclass:PendingDeprecationWarning")
+@pytest.mark.parametrize("kind", WRONG)
+def test_what_is_not_a_table_of_numbers(target, kind):
+    make, error, message = WRONG[kind]
+    with pytest.raises(error, match=f"target X .*{message}"):
+        UCA().fit(make(target))
+    with pytest.raises(error, match=f"background 'b' .*{message}"):
+        UCA().fit(target, backgrounds={"b": make(target)})
+    with pytest.raises(error, match=message):
+        UCA().fit(target).transform(make(target))
+
+
+def test_what_counts_as_missing():
+    missing = [
+        None,
+        np.nan,
+        np.float32("nan"),
+        pd.NA,
+        pd.NaT,
+        np.datetime64("NaT"),
+        np.timedelta64("NaT"),
+        np.ma.masked,
+    ]
+    present = [0, 0.0, "", "nan", "<NA>", False, np.inf, pd.Timestamp("2020-01-01"), np.zeros(2), ()]
+    assert all(map(is_missing, [*missing, decimal.Decimal("NaN")]))
+    assert not any(map(is_missing, present))
+    assert entries(np.ma.array(["a", "b"], mask=[False, True])).tolist() == ["a", None]
+    days = np.array(["2020-01-01", "NaT"], dtype="datetime64[ns]")
+    assert [str(day) for day in entries(days)] == ["2020-01-01T00:00:00.000000000", "NaT"]
+
+
+@pytest.mark.parametrize("model", ESTIMATORS, ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.repeat(["a", "b"], 10),
+        np.repeat([0, 1], 10),
+        ["a"] * 20,
+        pd.Series(["a"] * 20),
+        pd.DataFrame({"y": ["a"] * 20}),
+    ],
+    ids=["text", "numbers", "list", "Series", "one column"],
+)
+def test_labels_passed_as_y(model, labels, target, background):
+    advice = r"pass the rows of one group as X and those of the others as backgrounds=\{name: rows\}"
+    message = f"y is ignored by {type(model).__name__}; if it holds labels of groups, {advice}"
+    calls = [
+        (lambda: model.fit(target, labels), f"{message}; without backgrounds this is plain PCA$"),
+        (lambda: model.fit_transform(target, y=labels), f"{message}; without backgrounds this is plain PCA$"),
+        (lambda: model.fit(target, labels, backgrounds=background), f"{message}$"),
+    ]
+    for call, text in calls:
+        with pytest.warns(UserWarning, match=text) as caught:
+            call()
+        assert [warning.filename for warning in caught] == [__file__]  # it points at the user's line
+    with pytest.warns(UserWarning, match="y is ignored by UCA"):
+        UCA().partial_fit(target, labels)

@@ -271,6 +271,9 @@ class TestSubjects:
             ([[None] * 40, None], "missing labels"),
             ({"target": np.arange(40)}, r"no labels for \['b'\]: give them, or None where rows are independent"),
             ([np.full(40, np.nan), None], "missing labels"),
+            ([pd.Series([pd.NaT] * 40), None], "missing labels"),
+            ([np.ma.array(np.arange(40), mask=np.arange(40) == 3), None], "groups of target X has missing labels"),
+            (np.ma.array(np.arange(70), mask=np.arange(70) == 50), "groups of background 'b' has missing labels"),
         ],
     )
     def test_wrong_groups(self, rng, groups, message):

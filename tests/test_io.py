@@ -219,6 +219,31 @@ class TestColumns:
         assert find_labels(self.read(two.assign(Genotype=two["cage"]), tmp_path)) == "Genotype"
 
 
+@pytest.mark.parametrize("ending", ["parquet", "feather"])
+def test_nullable_columns_with_missing_values(frame, tmp_path, ending):
+    n = len(frame)
+    frame["kind"] = pd.array(["x", pd.NA, *["y"] * (n - 2)], dtype="string")
+    frame["flag"] = pd.array([True, pd.NA, *[False] * (n - 2)], dtype="boolean")
+    frame["day"] = pd.to_datetime(["2020-01-01", None, *["2020-01-02"] * (n - 2)])
+    getattr(frame, f"to_{ending}")(tmp_path / f"t.{ending}")
+    columns = read_table(tmp_path / f"t.{ending}").columns
+    assert columns["kind"][:3].tolist() == ["x", "", "y"]
+    assert columns["flag"][:3].tolist() == ["True", "", "False"]
+    assert [day[:10] for day in columns["day"][:3]] == ["2020-01-01", "", "2020-01-02"]
+
+
+def test_duplicated_columns_are_named(tmp_path):
+    pyarrow = pytest.importorskip("pyarrow")
+    from pyarrow import feather, parquet
+
+    table = pyarrow.table([pyarrow.array([1.0, 2.0])] * 3, names=["a", "b", "b"])
+    parquet.write_table(table, tmp_path / "t.parquet")
+    feather.write_feather(table, tmp_path / "t.feather")
+    for name in ("t.parquet", "t.feather"):
+        with pytest.raises(ValueError, match=rf"{name} .*has column 'b' more than once: rename or drop"):
+            read_table(tmp_path / name)
+
+
 class TestMatching:
     def test_by_name_in_any_order(self):
         like = Table("target.csv", np.zeros((1, 3)), FEATURES)

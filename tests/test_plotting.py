@@ -192,10 +192,29 @@ def test_numbers_become_a_scale_of_colours(s):
 
 
 def test_labels_are_sorted_as_what_they_are_and_missing_ones_come_last(s):
+    pd = pytest.importorskip("pandas")
     numbers = np.resize([10, 9, 2], 75)
     assert legend(plotting.scores(s.model, s.target, labels=numbers)) == ["2", "9", "10"]
     mixed = np.resize(np.array(["x", None, 3], dtype=object), 75)
     assert legend(plotting.scores(s.model, s.target, labels=mixed)) == ["3", "x", "no label"]
+    for value in (pd.NA, pd.NaT, np.datetime64("NaT"), float("nan")):
+        mixed[1::3] = value
+        assert legend(plotting.scores(s.model, s.target, labels=mixed)) == ["3", "x", "no label"]
+    masked = np.ma.array(np.resize(["x", "y", "z"], 75), mask=np.arange(75) % 3 == 1)
+    assert legend(plotting.scores(s.model, s.target, labels=masked)) == ["x", "z", "no label"]
+    days = np.resize(np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[D]"), 75)
+    assert legend(plotting.scores(s.model, s.target, labels=days)) == ["2020-01-01", "2020-01-02", "no label"]
+
+
+def test_masked_rows_are_refused(s):
+    masked = np.ma.array(s.target, mask=np.zeros(s.target.shape, dtype=bool))
+    masked[:, 1] = np.ma.masked
+    with pytest.raises(ValueError, match="X contains 75 NaN .masked"):
+        plotting.scores(s.model, masked)
+    with pytest.raises(ValueError, match="target X contains 75 NaN .masked"):
+        plotting.dual(s.single, masked, backgrounds=s.only)
+    with pytest.raises(ValueError, match="background '.*' contains 75 NaN .masked"):
+        plotting.density(s.single, s.target, backgrounds=masked)
 
 
 def test_biplot_arrows_are_the_longest_loadings(s):

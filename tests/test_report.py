@@ -326,6 +326,44 @@ def test_labels_are_groups_or_a_scale():
     assert check_labels([True, False], 2).levels == ["False", "True"]
 
 
+@pytest.mark.parametrize(
+    "labels",
+    [
+        np.ma.array(["a", "?", "b"], mask=[False, True, False]),
+        pd.array(["a", pd.NA, "b"], dtype="string"),
+        ["a", pd.NaT, "b"],
+        ["a", np.datetime64("NaT"), "b"],
+        ["a", np.ma.masked, "b"],
+    ],
+    ids=["masked", "NA", "NaT of pandas", "NaT of numpy", "masked constant"],
+)
+def test_missing_labels_are_a_group_of_their_own(labels):
+    found = check_labels(labels, 3)
+    assert found.levels == ["a", "b", "(missing)"]
+    assert found.codes.tolist() == [0, 2, 1]
+
+
+def test_dates_are_labels():
+    days = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[ns]")
+    for labels in (days, pd.Series(days)):
+        levels = check_labels(labels, 3).levels
+        assert [level[:10] for level in levels] == ["2020-01-01", "2020-01-02", "(missing)"]
+
+
+def test_more_labels_than_sixteen_bits_tell_apart(tmp_path):
+    rng = np.random.default_rng(0)
+    n = 70_000
+    X, background = rng.normal(size=(n, 3)), rng.normal(size=(100, 3))
+    labels = np.array([f"cell {i:05d}" for i in rng.permutation(n)])
+    model = UCA(1).fit(X, backgrounds=background)
+    _, data = opened(report(model, tmp_path / "r.html", X, backgrounds=background, labels=labels))
+    rows, codes = decoded(data["datasets"][0]["rows"], "u4"), decoded(data["labels"]["codes"], "u2")
+    levels = data["labels"]["levels"]
+    assert [levels[code] for code in codes] == labels[rows].tolist()
+    assert len(levels) == len(rows)  # the file holds only those that are drawn, and the legend counts all
+    assert data["labels"]["total"] == n
+
+
 def test_certificate_and_how_it_was_made_are_told(fitted, tmp_path):
     model, X, backgrounds = fitted
     page, _ = opened(report(model, tmp_path / "r.html", X, backgrounds=backgrounds, seconds=1.25, title="Two diets"))
@@ -498,6 +536,8 @@ def test_a_test_in_another_order_is_refused(fitted, tmp_path):
         ({"seconds": "long"}, TypeError, "seconds must be a number"),
         ({"X": np.zeros((4, 5))}, ValueError, "target X has 5 features"),
         ({"X": np.full((4, 6), np.nan)}, ValueError, "target X contains 24 NaN"),
+        ({"X": np.ma.masked_less(np.zeros((4, 6)), 1)}, ValueError, "target X contains 24 NaN .masked values count as"),
+        ({"X": np.zeros((4, 6), dtype="timedelta64[s]")}, ValueError, "target X holds dates or times"),
         ({"path": "."}, IsADirectoryError, "give a file name"),
         ({"path": "nowhere/at/all.html"}, FileNotFoundError, "make it first"),
     ],

@@ -312,6 +312,14 @@ class TestObject:
         with pytest.raises(ValueError, match="NaN or infinity in cells outside the groups"):
             scverse.uca(adata, **ASK)
 
+    def test_masked_values_are_missing(self, adata):
+        cell = int(np.flatnonzero(adata.obs["bulk_labels"] == TARGET)[2])
+        masked = np.ma.array(adata.X, mask=np.zeros(adata.shape, dtype=bool))
+        masked[cell, 3] = np.ma.masked
+        adata.layers["masked"] = masked
+        with pytest.raises(ValueError, match="target X contains 1 NaN .masked values.*, the first at row 2, column 3"):
+            scverse.uca(adata, layer="masked", **ASK)
+
     def test_reachable_from_the_package(self):
         import uca
 

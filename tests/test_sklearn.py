@@ -8,11 +8,11 @@ import sklearn
 from sklearn.base import clone
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import GridSearchCV, cross_val_score
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from uca import UCA
+from uca import CPCA, UCA, CPCAPlusPlus
 
 
 @parametrize_with_checks([UCA(), UCA(n_components=1, scale=False, whiten=True, components="sequential")])
@@ -78,3 +78,29 @@ def test_feature_names_out(data):
 
 def test_repr_shows_only_changes():
     assert repr(UCA(3, scale="target")) == "UCA(n_components=3, scale='target')"
+
+
+@pytest.mark.filterwarnings("error")
+@pytest.mark.parametrize("model", [UCA(), CPCA(alpha=1.0), CPCAPlusPlus()], ids=lambda model: type(model).__name__)
+def test_steps_that_get_y_from_scikit_learn_are_not_warned(model, data):
+    """A pipeline hands its y to every step: that is no mistake of the user."""
+    target, background, _ = data
+    labels = (target[:, 0] > target[:, 0].mean()).astype(int)
+    pipeline = make_pipeline(StandardScaler(), model, LogisticRegression())
+    pipeline.fit(target, labels)
+    make_pipeline(model).fit(target, labels)
+    make_pipeline(model).set_output(transform="pandas").fit_transform(target, labels)
+    FeatureUnion([("step", model)]).fit_transform(target, labels)
+    name = type(model).__name__.lower()
+    GridSearchCV(pipeline, {f"{name}__n_components": [1, 2]}, cv=2).fit(target, labels)
+
+    class WithItsBackground(type(model)):  # as users write it to have the background in a pipeline
+        def fit(self, X, y=None):
+            return super().fit(X, y, backgrounds=background)
+
+        def fit_transform(self, X, y=None):
+            return self.fit(X, y).transform(X)
+
+    make_pipeline(WithItsBackground(), LogisticRegression()).fit(target, labels)
+    with pytest.warns(UserWarning, match="y is ignored by WithItsBackground"):
+        WithItsBackground().fit(target, labels)

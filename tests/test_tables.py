@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from datetime import date
+
 import dask.array as da
 import dask.dataframe as dd
 import numpy as np
@@ -13,7 +15,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from uca import CPCA, UCA, CPCAPlusPlus
+from uca import CPCA, UCA, CPCAPlusPlus, pool
 
 NAMES = list("abcde")
 rng = np.random.default_rng(5)
@@ -123,7 +125,10 @@ TEXT = {
     "pandas text": lambda: in_pandas(TARGET).assign(sex="f", batch=["x", "y"] * 30),
     "pandas category": lambda: in_pandas(TARGET).assign(sex=pd.Categorical(["f"] * 60), batch="x"),
     "pandas dates": lambda: in_pandas(TARGET).assign(sex="f", batch=pd.Timestamp("2020-01-01")),
+    "pandas durations": lambda: in_pandas(TARGET).assign(sex="f", batch=pd.Timedelta(1, "s")),
+    "pandas objects": lambda: in_pandas(TARGET).assign(sex="f", batch=np.array([pd.Timedelta(1)] * 60, dtype=object)),
     "polars text": lambda: in_polars(TARGET).with_columns(sex=pl.lit("f"), batch=pl.lit("x")),
+    "polars times": lambda: in_polars(TARGET).with_columns(sex=pl.lit(date(2020, 1, 1)), batch=pl.duration(seconds=1)),
 }
 
 
@@ -133,6 +138,43 @@ def test_columns_of_text_are_named(case):
         ValueError, match="target X has columns 'sex', 'batch' that are not numeric: drop or encode such"
     ):
         UCA().fit(TEXT[case]())
+    fewer = ["a", "b", "c", "sex", "batch"]
+    with pytest.raises(ValueError, match="X has columns 'sex', 'batch' that are not numeric: drop or encode such"):
+        UCA().fit(pd.DataFrame(TARGET, columns=fewer)).transform(TEXT[case]()[fewer])
+
+
+@pytest.mark.parametrize("unit", ["timedelta64[ns]", "datetime64[ns]"])
+@pytest.mark.parametrize("make", [in_pandas, in_polars])
+def test_a_table_of_nothing_but_times(make, unit):
+    """Of one type, such a table converts to numbers without complaint."""
+    table = in_pandas((TARGET * 1e9).astype("int64").astype(unit))
+    with pytest.raises(ValueError, match="target X has columns 'a', 'b', 'c', 'd', 'e' that are not numeric"):
+        UCA().fit(table if make is in_pandas else pl.from_pandas(table))
+
+
+REPEATED = {
+    "pandas": lambda array: pd.DataFrame(array, columns=list("abbda")),
+    "dask.dataframe": lambda array: dd.from_pandas(pd.DataFrame(array, columns=list("abbda")), npartitions=2),
+}
+
+
+@pytest.mark.parametrize("given", REPEATED)
+def test_duplicated_columns_are_named(given):
+    repeated = "has columns 'a', 'b' more than once: rename or drop the duplicated columns"
+    make = REPEATED[given]
+    for estimator in (UCA(), CPCA(alpha=1.0), CPCAPlusPlus()):
+        with pytest.raises(ValueError, match=f"target X {repeated}"):
+            estimator.fit(make(TARGET), backgrounds=make(BACKGROUND))
+        with pytest.raises(ValueError, match=f"background 'controls' {repeated}"):
+            estimator.fit(in_pandas(TARGET), backgrounds={"controls": make(BACKGROUND)})
+        with pytest.raises(ValueError, match=f"X {repeated}"):
+            estimator.fit(TARGET).transform(make(TARGET))
+        with pytest.raises(ValueError, match=f"X {repeated}"):
+            estimator.fit(in_pandas(TARGET)).transform(make(TARGET))
+    with pytest.raises(ValueError, match=f"target X {repeated}"):
+        UCA().partial_fit(make(TARGET))
+    with pytest.raises(ValueError, match=f"background 2 {repeated}"):
+        pool(TARGET, make(BACKGROUND))
 
 
 def test_one_column_of_text_in_a_background():
@@ -145,6 +187,48 @@ def test_numbers_in_object_columns_are_taken():
     np.testing.assert_array_equal(
         UCA().fit(in_pandas(TARGET).astype(object)).components_, UCA().fit(TARGET).components_
     )
+    table = in_pandas(TARGET).astype({"b": object})
+    UCA().fit(table)
+    assert table["b"].dtype.kind == "O"  # the user's table is not changed
+
+
+@pytest.mark.parametrize("value", [None, np.nan, pd.NA, pd.NaT], ids=str)
+def test_missing_values_in_object_columns_are_counted(value):
+    table = in_pandas(TARGET).astype({"b": object})
+    table.iloc[4, 1] = value
+    with pytest.raises(ValueError, match="target X contains 1 NaN, the first at row 4, column 1"):
+        UCA().fit(table)
+    with pytest.raises(ValueError, match="X contains 1 NaN, the first at row 4, column 1"):
+        UCA().fit(in_pandas(TARGET)).transform(table)
+
+
+def test_sparse_columns_of_pandas():
+    zeros = in_pandas(np.where(TARGET > 4, TARGET, 0.0))
+    expected = UCA().fit(zeros).components_
+    for fill in (0.0, np.nan):
+        stored = zeros.astype(pd.SparseDtype(float, fill))
+        np.testing.assert_allclose(UCA().fit(stored).components_, expected, atol=1e-10)
+
+
+def test_pyarrow_columns_by_name():
+    pyarrow = pytest.importorskip("pyarrow")
+    expected = UCA().fit(TARGET, backgrounds=BACKGROUND)
+    target, background = (pyarrow.table(dict(zip(NAMES, array.T, strict=True))) for array in (TARGET, BACKGROUND))
+    model = UCA().fit(target, backgrounds=background.select(NAMES[::-1]))
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-12)
+    assert model.feature_names_in_.tolist() == NAMES
+    with pytest.raises(ValueError, match="target X has column 'sex' that is not numeric"):
+        UCA().fit(target.append_column("sex", [["f"] * 60]))
+
+
+def test_nullable_columns_in_dask():
+    expected = UCA().fit(TARGET, backgrounds=BACKGROUND)
+    target, background = (
+        dd.from_pandas(in_pandas(array).astype("Float64"), npartitions=2, sort=False) for array in (TARGET, BACKGROUND)
+    )
+    model = UCA().fit(target, backgrounds=background)
+    np.testing.assert_allclose(model.components_, expected.components_, atol=1e-6)
+    np.testing.assert_allclose(model.transform(target).compute(), expected.transform(TARGET), atol=1e-6)
 
 
 @pytest.mark.parametrize("make", [in_pandas, in_polars])

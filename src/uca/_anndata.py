@@ -132,7 +132,7 @@ def matrix_of(adata: Any, layer: str | None) -> Any:
     if matrix is None:
         raise ValueError("adata.X is empty (None): name the layer to use, as layer=")
     if isinstance(matrix, np.ndarray):
-        return np.asarray(matrix)
+        return matrix if isinstance(matrix, np.ma.MaskedArray) else np.asarray(matrix)
     if sparse.issparse(matrix):  # views of AnnData objects have types of their own, which the kernels need not know
         return sparse.csc_matrix(matrix) if matrix.format == "csc" else sparse.csr_matrix(matrix)
     if hasattr(matrix, "dask"):

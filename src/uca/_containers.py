@@ -20,6 +20,14 @@ def is_array_api(value: Any) -> bool:
     return hasattr(value, "__array_namespace__") or type(value).__module__.split(".")[0] == "torch"
 
 
+def get_columns(X: Any) -> list[Any] | None:
+    """Column labels of a table; None for an array."""
+    if type(X).__name__ == "LazyFrame":
+        raise TypeError("a polars LazyFrame holds no rows yet: pass frame.collect()")
+    columns = getattr(X, "column_names", None) or getattr(X, "columns", None)  # the first is pyarrow's
+    return None if columns is None or callable(columns) else list(columns)
+
+
 def float_dtypes(value: Any) -> list[Any]:
     """The types that are taken as they are, in the namespace of a value; everything else becomes the first.
 

@@ -7,10 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 from sklearn.utils import check_random_state
 
+from ._missing import with_nan
+from ._readable import check_unique
 from ._types import Array
-from ._validation import get_columns, raise_not_finite
+from ._validation import count_not_finite, get_columns, raise_counts, raise_not_finite
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
@@ -108,11 +111,18 @@ def check_matrices(target: Any, backgrounds: Mapping[str, Any], *, semidefinite:
 
 
 def _check_matrix(value: Any, label: str, semidefinite: bool) -> Array:
-    matrix = np.asarray(value)
+    if value is None:
+        raise ValueError(f"{label} is None: pass a square, symmetric matrix")
+    if sparse.issparse(value):
+        raise TypeError(f"{label} is sparse: pass it dense, as .toarray()")
+    check_unique(get_columns(value) or (), label)
+    matrix = np.asarray(with_nan(value))
     if matrix.ndim != 2 or matrix.shape[0] != matrix.shape[1] or matrix.size == 0:
         raise ValueError(f"{label} must be a square matrix; got shape {matrix.shape}")
-    if not np.issubdtype(matrix.dtype, np.number) or np.iscomplexobj(matrix):
+    if matrix.dtype.kind not in "fiu":
         raise TypeError(f"{label} must hold real numbers; got dtype {matrix.dtype}")
+    if np.ma.is_masked(value):
+        raise_counts(*count_not_finite(matrix), label, masked=True)
     eps = np.finfo(matrix.dtype if matrix.dtype.kind == "f" else float).eps
     matrix = matrix.astype(float)
     if not np.all(np.isfinite(matrix)):

@@ -9,6 +9,7 @@ import numpy as np
 from scipy import sparse
 
 from ._containers import is_dask
+from ._readable import readable
 from ._validation import align_columns, get_columns
 
 
@@ -26,6 +27,7 @@ def pool(*backgrounds: Any) -> Any:
     -------
     pooled : array or table of shape (sum of rows, p)
         A pandas or polars table where all are of that kind, a dask array or a sparse matrix where one is, else an array.
+        Masked values become NaN.
 
     Examples
     --------
@@ -42,7 +44,12 @@ def pool(*backgrounds: Any) -> Any:
     if not backgrounds:
         raise ValueError("nothing to pool: pass at least one background")
     names = get_columns(backgrounds[0])
-    tables = [align_columns(table, names, f"background {i}") for i, table in enumerate(backgrounds, start=1)]
+    labels = [f"background {i}" for i in range(1, len(backgrounds) + 1)]
+    tables = [align_columns(table, names, label) for table, label in zip(backgrounds, labels, strict=True)]
+    tables = [
+        readable(table, label) if get_columns(table) is None else table
+        for table, label in zip(tables, labels, strict=True)
+    ]
     widths = sorted({np.shape(table)[1] if np.ndim(table) == 2 else -1 for table in tables})
     if len(widths) > 1 or widths[0] < 0:
         raise ValueError(f"backgrounds must be two-dimensional with the same number of features; got {widths}")

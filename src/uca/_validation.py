@@ -18,6 +18,8 @@ from scipy import sparse
 from sklearn.utils import check_array
 
 from ._containers import float_dtypes, is_dask
+from ._containers import get_columns as get_columns  # which others know from here
+from ._readable import check_shape, check_unique, raise_text_columns, readable, some
 from ._types import Array
 
 
@@ -64,12 +66,16 @@ def check_datasets(
     like: Datasets | None = None,
     ready: type | None = None,
     refused: type | None = None,
+    need_target: bool = True,
 ) -> Datasets:
     """Check a target and its backgrounds.
 
-    ``like`` gives the features that all tables must have; without it, the first table (the target) does. X may be None
-    where chunks of backgrounds arrive by themselves. Objects of type ``ready`` stand for rows and pass as they are.
+    ``like`` gives the features that all tables must have; without it, the first table (the target) does. Without
+    ``need_target``, X may be None: chunks of backgrounds arrive by themselves. Objects of type ``ready`` stand for rows
+    and pass as they are.
     """
+    if X is None and need_target:
+        raise ValueError("target X is None: pass the rows of the target as X")
     given: dict[str | None, Any] = {} if X is None else {None: X}
     given.update(name_backgrounds(backgrounds))
     if not given:
@@ -104,6 +110,7 @@ def check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Any:
     """One table as a float array, as a CSR or CSC matrix without duplicates, or as a dask array."""
     if is_dask(value):
         return check_dask(value, label, min_rows)
+    value = read_rows(value, label, min_rows)
     try:
         array = check_array(
             value,
@@ -115,22 +122,46 @@ def check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Any:
             estimator=estimator,
             input_name=label,
         )
-    except (TypeError, ValueError):
+    except (TypeError, ValueError) as error:
         raise_text_columns(value, label)
-        raise
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(f"{label} cannot be read as a table of numbers: {error}") from error
     if sparse.issparse(array) and not array.has_canonical_format:
         array = array.copy()
         array.sum_duplicates()
     return array
 
 
+def read_rows(value: Any, label: str, min_rows: int) -> Any:
+    """Rows in memory that can be converted to floats faithfully; masked values are refused as NaN is."""
+    rows = readable(value, label)
+    check_shape(rows, label, min_rows)
+    if np.ma.is_masked(value):
+        raise_counts(*count_not_finite(rows), label, masked=True)
+    return rows
+
+
+def read_dask(value: Any, label: str, *, lengths: bool | None) -> Any:
+    """A dask array of numbers with two dimensions; ``lengths`` asks for the number of rows of a dataframe."""
+    value = readable(value, label)
+    if hasattr(value, "to_dask_array"):
+        types = list(value.dtypes)
+        if all(dtype.kind in "fiub" for dtype in types) and not all(isinstance(dtype, np.dtype) for dtype in types):
+            value = value.astype(float)  # pandas' nullable types would be an array of objects
+        value = value.to_dask_array(lengths=lengths)
+    if value.ndim != 2:
+        raise ValueError(f"{label} must be two-dimensional; got a dask array of shape {value.shape}")
+    if value.dtype.kind not in "fiub":
+        raise ValueError(
+            f"{label} must hold numbers; got a dask array of dtype {value.dtype}: drop what is not a number, and convert "
+            "the rest with .astype(float)"
+        )
+    return value
+
+
 def check_dask(value: Any, label: str, min_rows: int) -> Any:
     """A dask array of numbers with two dimensions and known chunks; nothing but missing chunk sizes is computed."""
-    array = value.to_dask_array(lengths=True) if hasattr(value, "to_dask_array") else value
-    if array.ndim != 2:
-        raise ValueError(f"{label} must be two-dimensional; got a dask array of shape {array.shape}")
-    if array.dtype.kind not in "fiub":
-        raise ValueError(f"{label} must hold numbers; got a dask array of dtype {array.dtype}")
+    array = read_dask(value, label, lengths=True)
     if np.isnan(array.shape).any():
         array = array.copy().compute_chunk_sizes()
     if array.shape[0] < min_rows or array.shape[1] < 1:
@@ -170,14 +201,6 @@ def _is_table_of_numbers(value: Sequence[Any]) -> bool:
     return bool(rows) and len(rows) == len(value) and all(isinstance(x, numbers.Number) for row in rows for x in row)
 
 
-def get_columns(X: Any) -> list[Any] | None:
-    """Column labels of a table; None for an array."""
-    if type(X).__name__ == "LazyFrame":
-        raise TypeError("a polars LazyFrame holds no rows yet: pass frame.collect()")
-    columns = getattr(X, "columns", None)
-    return None if columns is None or callable(columns) else list(columns)
-
-
 def string_names(columns: list[Any] | None) -> Array | None:
     """Labels as an array of names where all are strings; else None."""
     if not columns or not all(isinstance(name, str) for name in columns):
@@ -188,51 +211,27 @@ def string_names(columns: list[Any] | None) -> Array | None:
 def align_columns(X: Any, columns: Sequence[Any] | None, label: str) -> Any:
     """The table with its columns in the order of ``columns``; arrays pass unchanged."""
     own = get_columns(X)
+    if own is not None:
+        check_unique(own, label)
     if own is None or columns is None or own == list(columns):
         return X
     wanted, present, known = list(columns), set(own), set(columns)
     missing = [name for name in wanted if name not in present]
     extra = [name for name in own if name not in known]
     if missing or extra:
-        parts = [f"{word} {_some(names)}" for word, names in (("lacks", missing), ("has unknown", extra)) if names]
+        parts = [f"{word} {some(names)}" for word, names in (("lacks", missing), ("has unknown", extra)) if names]
         raise ValueError(
             f"{label} {' and '.join(parts)}: its columns must be those of the target (any order). "
             "Select or rename the columns first."
         )
-    if len(own) != len(wanted):
-        raise ValueError(f"{label} has duplicated column names; make them unique")
-    return X[wanted]
+    return X.select(wanted) if hasattr(X, "column_names") else X[wanted]  # the first is pyarrow's
 
 
 def check_same_columns(X: Any, columns: Sequence[Any] | None, label: str) -> None:
     """Refuse what has columns of another name or order and cannot be reordered."""
     own = get_columns(X)
     if own is not None and columns is not None and own != list(columns):
-        raise ValueError(f"{label} was gathered with other columns, or in another order: {_some(own)}; gather it anew")
-
-
-def raise_text_columns(X: Any, label: str) -> None:
-    """Raise the error that names the columns of a table which cannot be read as numbers, where there are any."""
-    text = [name for name in get_columns(X) or [] if not _is_numeric(X[name])]
-    if text:
-        raise ValueError(
-            f"{label} has {_some(text)} that {'are' if len(text) > 1 else 'is'} not numeric: drop or encode such columns"
-        ) from None
-
-
-def _is_numeric(column: Any) -> bool:
-    values = np.asarray(column)
-    try:
-        values.astype(float)
-    except (TypeError, ValueError):
-        return False
-    return values.dtype.kind not in "mM"  # dates and times can be made numbers, but that is not what they mean
-
-
-def _some(names: Sequence[Any], limit: int = 5) -> str:
-    listed = ", ".join(repr(name) for name in names[:limit])
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
+        raise ValueError(f"{label} was gathered with other columns, or in another order: {some(own)}; gather it anew")
 
 
 class OutOfRangeError(ValueError):
@@ -249,11 +248,12 @@ def count_not_finite(array: Any) -> tuple[int, int, tuple[int, int] | None]:
     return _count_sparse(array) if sparse.issparse(array) else _count_dense(array)
 
 
-def raise_counts(n_nan: int, n_inf: int, first: tuple[int, int] | None, label: str) -> None:
-    """The same where the values have been counted."""
+def raise_counts(n_nan: int, n_inf: int, first: tuple[int, int] | None, label: str, *, masked: bool = False) -> None:
+    """The same where the values have been counted; ``masked`` tells that masked ones are among them."""
     if first is None:
         raise OutOfRangeError(f"{label} has values so large that their sum overflows; rescale the features")
-    kinds = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, "NaN"), (n_inf, "infinity (inf)")) if n)
+    nan = "NaN (masked values count as NaN)" if masked else "NaN"
+    kinds = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, nan), (n_inf, "infinity (inf)")) if n)
     raise ValueError(
         f"{label} contains {kinds}, the first at row {first[0]}, column {first[1]}. "
         "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer."

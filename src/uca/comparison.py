@@ -19,6 +19,7 @@ from sklearn.metrics import adjusted_rand_score, roc_auc_score, silhouette_score
 from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
+from ._missing import entries, is_missing
 from ._pool import pool
 from ._threads import one_blas_thread
 from ._types import Array
@@ -77,7 +78,7 @@ def compare(
     scale : bool or "target", default=True
         As in :class:`uca.UCA`.
     labels : sequence of shape (n,), optional
-        What the scores are judged by. Rows with an empty label are left out of that.
+        What the scores are judged by. Rows with an empty or missing label are left out of that.
     groups : sequence of shape (n,), optional
         Rows that belong together (one animal, one person) and stay on one side of every fold.
     on_method : callable, optional
@@ -103,13 +104,13 @@ def separation(scores: Array, labels: Any, groups: Any = None, *, seed: int = 0)
     The AUC is that of a logistic regression on out-of-fold probabilities, for more than two labels the mean of one against
     the rest. Where a label has too few rows (or groups) for two folds it is NaN.
     """
-    labels = np.asarray(labels, dtype=str)
+    labels = _text(labels)
     known = labels != ""
     classes, y = np.unique(labels[known], return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"labels must tell at least two kinds of rows apart; got {classes.tolist()}")
     scores = StandardScaler().fit_transform(np.asarray(scores, dtype=float)[known])
-    kept = None if groups is None else np.asarray(groups, dtype=str)[known]
+    kept = None if groups is None else _text(groups)[known]
     with one_blas_thread():
         clusters = KMeans(len(classes), n_init=10, random_state=seed).fit_predict(scores)
         return {
@@ -117,6 +118,10 @@ def separation(scores: Array, labels: Any, groups: Any = None, *, seed: int = 0)
             "ARI": float(adjusted_rand_score(y, clusters)),
             "silhouette": float(silhouette_score(scores, y)) if len(classes) < len(y) else np.nan,
         }
+
+
+def _text(values: Any) -> Array:
+    return np.array(["" if is_missing(value) else str(value) for value in entries(values)])
 
 
 def _auc(scores: Array, y: Array, groups: Array | None, seed: int) -> float:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -15,8 +16,9 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._containers import float_dtype, float_dtypes, is_array_api, is_dask
 from .._parameters import check_bool, check_choice, check_positive_int
+from .._readable import raise_text_columns
 from .._types import Array
-from .._validation import Datasets, align_columns, label_of, raise_not_finite
+from .._validation import Datasets, align_columns, label_of, raise_not_finite, read_dask, read_rows
 from ..operators.array_api import check_namespace, like, project_in_namespace, to_numpy
 from ..operators.base import Pencil
 from ..operators.build import REPRESENTATIONS, build
@@ -71,15 +73,7 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         weights = (self._fitted("components_") * inverse(self._fitted("scale_"))).T * self._score_scale()
         if is_dask(X):
             return self._transform_lazily(X, weights)
-        X = validate_data(
-            self,
-            X,
-            reset=False,
-            accept_sparse=("csr", "csc"),
-            dtype=float_dtypes(X),
-            ensure_all_finite=False,
-            ensure_min_samples=1,
-        )
+        X = self._validate(read_rows(X, "X", min_rows=1))
         mean = self._fitted("mean_")
         if is_array_api(X):
             return project_in_namespace(X, mean, weights)
@@ -88,11 +82,26 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             raise_not_finite(X, "X")
         return scores
 
+    def _validate(self, X: Any) -> Any:
+        try:
+            return validate_data(
+                self,
+                X,
+                reset=False,
+                accept_sparse=("csr", "csc"),
+                dtype=float_dtypes(X),
+                ensure_all_finite=False,
+                ensure_min_samples=1,
+            )
+        except (TypeError, ValueError):
+            raise_text_columns(X, "X")
+            raise
+
     def _transform_lazily(self, X: Any, weights: Array) -> Any:
         from ..operators.distributed import project_lazily
 
-        array = X.to_dask_array() if hasattr(X, "to_dask_array") else X
-        if array.ndim != 2 or array.shape[1] != self.n_features_in_:
+        array = read_dask(X, "X", lengths=None)
+        if array.shape[1] != self.n_features_in_:
             raise ValueError(f"X has shape {array.shape}, but the model was fitted on {self.n_features_in_} features")
         scores = project_lazily(array, self._fitted("mean_"), weights, float_dtype(array.dtype))
         # A pandas or polars table that set_output asks for is in memory.
@@ -110,7 +119,7 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         X : array of shape (n, p)
         """
         check_is_fitted(self)
-        Z = check_array(Z, dtype=float_dtypes(Z), estimator=self, input_name="Z")
+        Z = check_array(read_rows(Z, "Z", min_rows=1), dtype=float_dtypes(Z), estimator=self, input_name="Z")
         if Z.shape[1] != self._n_features_out:
             raise ValueError(f"Z has {Z.shape[1]} columns, but there are {self._n_features_out} components")
         # Components need not be orthogonal (cPCA++): take the row of smallest size that has the scores.
@@ -189,15 +198,36 @@ def check_variance(pencil: Pencil) -> None:
         raise ValueError("the target X has no variance in any feature: there is nothing to find")
 
 
-def warn_table_as_y(estimator: BaseEstimator, y: Any) -> None:
-    """Warn of ``fit(target, background)``: the second position is y, which is ignored."""
+def warn_y(estimator: BaseEstimator, y: Any, *, plain_pca: bool) -> None:
+    """Warn of ``fit(target, background)`` and ``fit(rows, labels)``: the second position is y, which is ignored.
+
+    Pipelines, searches and checks of scikit-learn hand y to every step, which need not use it: they are not warned.
+    """
+    if y is None:
+        return
+    module, level = _caller(estimator)
+    if module.split(".")[0] == "sklearn":
+        return
     shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] > 1:
-        warnings.warn(
-            f"y is ignored by {type(estimator).__name__}; if it is a background, pass it as backgrounds=",
-            UserWarning,
-            stacklevel=3,
+        what = "if it is a background, pass it as backgrounds="
+    else:
+        what = (
+            "if it holds labels of groups, pass the rows of one group as X and those of the others as "
+            f"backgrounds={{name: rows}}{'; without backgrounds this is plain PCA' if plain_pca else ''}"
         )
+    warnings.warn(f"y is ignored by {type(estimator).__name__}; {what}", UserWarning, stacklevel=level)
+
+
+def _caller(estimator: BaseEstimator) -> tuple[str, int]:
+    """The module from which a method was called and its stack level, seen from the function that asks.
+
+    Methods of the estimator that call one another, and the wrapper that ``set_output`` puts around them, are passed over.
+    """
+    frame, level = sys._getframe(2), 2
+    while frame.f_locals.get("self") is estimator and frame.f_back is not None:
+        frame, level = frame.f_back, level + 1
+    return str(frame.f_globals.get("__name__", "")), level
 
 
 def warn_constant(n_constant: Sequence[int], names: Sequence[str]) -> None:

@@ -14,7 +14,7 @@ from .._types import Array
 from .._validation import check_datasets
 from ..operators.base import CovarianceOperator
 from ..operators.representation import Representation
-from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_table_as_y
+from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_y
 
 SINGULAR = 1e-10  # smallest over largest eigenvalue at which a background counts as singular
 
@@ -40,6 +40,8 @@ class OneBackground(ContrastiveTransformer):
         X : array or table of shape (n, p)
             The target.
         y : ignored
+            Pipelines and searches of scikit-learn pass it to every step. Any other call that gives it gets a warning:
+            groups are told apart by ``X`` and ``backgrounds``, not by labels.
         backgrounds : array or table of shape (n_b, p), or a list, tuple or dict that holds one; optional
             None is plain PCA. Several are refused: stack them with :func:`uca.pool`, or use :class:`uca.UCA`.
 
@@ -49,7 +51,7 @@ class OneBackground(ContrastiveTransformer):
             If fitting fails, the estimator stays as it was.
         """
         self._check_parameters()
-        warn_table_as_y(self, y)
+        warn_y(self, y, plain_pca=backgrounds is None)
         data = check_datasets(self, X, backgrounds)
         if len(data.names) > 1:
             raise ValueError(

@@ -37,7 +37,7 @@ from ..operators.representation import Representation
 from ..operators.units import canonical, in_user_units
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
-from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_table_as_y
+from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_y
 from .stream import Stream
 from .summary import Summary, summarise
 
@@ -190,6 +190,8 @@ class UCA(ContrastiveTransformer):
         X : array, sparse matrix, table, mapped file or dask array of shape (n, p)
             The target. Nothing is copied; sparse data stays sparse.
         y : ignored
+            Pipelines and searches of scikit-learn pass it to every step. Any other call that gives it gets a warning:
+            groups are told apart by ``X`` and ``backgrounds``, not by labels.
         backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
             The backgrounds, with the same features, each in its own kind of container. Columns of tables are matched by
             name. None is plain PCA.
@@ -200,7 +202,7 @@ class UCA(ContrastiveTransformer):
             If fitting fails or is interrupted, the estimator stays as it was.
         """
         self._check_parameters()
-        warn_table_as_y(self, y)
+        warn_y(self, y, plain_pca=backgrounds is None)
         data = check_datasets(self, X, backgrounds, refused=Moments)
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
@@ -255,9 +257,10 @@ class UCA(ContrastiveTransformer):
         self : UCA
         """
         self._check_parameters()
+        warn_y(self, y, plain_pca=False)
         stream: Stream | None = self.__dict__.get("_stream")
         like = None if stream is None else stream.like
-        data = check_datasets(self, X, backgrounds, min_rows=1, like=like, ready=Moments)
+        data = check_datasets(self, X, backgrounds, min_rows=1, like=like, ready=Moments, need_target=False)
         check_n_components(self.n_components, data.n_features)
         stream = (stream or Stream(Datasets({}, data.n_features, None))).add(data)
         self._install({"_stream": stream, **features(stream.like)})

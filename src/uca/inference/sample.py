@@ -16,6 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from .._containers import is_array_api, is_dask
+from .._missing import entries, is_missing
 from .._types import Array
 from .._validation import Datasets, check_datasets, count_not_finite, label_of, name_backgrounds, raise_counts
 from ..estimators.uca import UCA
@@ -144,7 +145,8 @@ def _group_lists(groups: Any, names: Sequence[str], n_rows: Sequence[int]) -> li
         return [_listed(named[name]) for name in ("target", *names)]
     parts = _listed(groups) if hasattr(groups, "shape") else list(groups)
     assert parts is not None
-    if any(part is None or _is_sequence(part) for part in parts):
+    one_array = hasattr(groups, "shape")  # in which None is a label that is missing, not a dataset without labels
+    if any((part is None and not one_array) or _is_sequence(part) for part in parts):
         if len(parts) == 2 and isinstance(parts[1], Mapping):  # the target's, and a dict like the backgrounds
             return _group_lists({"target": parts[0], **parts[1]}, names, n_rows)
         if len(parts) != len(n_rows):
@@ -177,20 +179,12 @@ def _is_sequence(value: Any) -> bool:
 def _listed(part: Any) -> list[Any] | None:
     if part is None:
         return None
-    array = np.asarray(part, dtype=object)
+    array = entries(part)
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
         raise ValueError(f"groups must be one label a row; got an array of shape {array.shape}")
     return array.tolist()
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT and pandas' NA: all that does not equal itself."""
-    try:
-        return value is None or bool(value != value)
-    except TypeError:
-        return True
 
 
 def _codes(labels: Sequence[list[Any] | None], n_rows: Sequence[int], said: Sequence[str]) -> tuple[Array, ...]:
@@ -203,7 +197,7 @@ def _codes(labels: Sequence[list[Any] | None], n_rows: Sequence[int], said: Sequ
             continue
         if len(part) != n:
             raise ValueError(f"groups has {len(part)} labels for {label}, which has {n} rows: give one for each row")
-        if any(map(_is_missing, part)):
+        if any(map(is_missing, part)):
             raise ValueError(f"groups of {label} has missing labels: give every row a subject, or leave such rows out")
         out.append(np.array([known.setdefault(value, len(known)) for value in part]))
     return tuple(out)

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from .._missing import entries, is_missing
 from .._types import Array
 
 ID_NAMES = {"index", "barcode", "sample", "name", "rowname", "rownames", "sampleid", "cellid"}
@@ -51,8 +52,7 @@ def is_number(column: Any) -> bool:
 
 def as_text(column: Any) -> Array:
     """A column as text, one object a row; missing values are empty and whole numbers have no point."""
-    values = np.asarray(column, dtype=object)
-    return np.array(["" if _is_missing(value) else _plain(value) for value in values], dtype=object)
+    return np.array(["" if is_missing(value) else _plain(value) for value in entries(column)], dtype=object)
 
 
 def describe(frame: Any, features: Sequence[str], aside: Sequence[str]) -> list[str]:
@@ -99,10 +99,6 @@ def _almost_numbers(column: Any) -> tuple[int, int, str] | None:
 
 def _is_unique(column: Any) -> bool:
     return bool(column.is_unique and column.notna().all())
-
-
-def _is_missing(value: Any) -> bool:
-    return value is None or value != value or str(value) == "<NA>"
 
 
 def _plain(value: Any) -> str:

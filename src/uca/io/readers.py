@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._readable import check_unique
 from .._types import Array
 from .text import read_text
 
@@ -47,11 +48,13 @@ def read_raw(path: Any, *, na: Sequence[str] = (), header: bool = True) -> Raw:
         _need("pandas", "cli")
         return Raw(str(path), frame=read_text(path, kind, na=na, header=header))
     try:
-        return READERS[kind](path)
+        raw = READERS[kind](path)
     except (ImportError, OSError, MemoryError):
         raise
     except Exception as error:  # each library has its own errors for a file that is not what its name says
         raise ValueError(f"{path} cannot be read as {kind}: {' '.join(str(error).split())}") from error
+    check_unique(raw.names, str(path))
+    return raw
 
 
 def format_of(path: Any) -> str:
@@ -75,6 +78,8 @@ def _need(package: str, extra: str) -> Any:
 
 def _parquet(path: Path) -> Raw:
     _need("pyarrow", "io")
+    if path.is_file():  # and not a folder of them; the reader's own error would not say what to do
+        check_unique(_need("pyarrow.parquet", "io").read_schema(path).names, "it")
     return Raw(str(path), frame=_need("pandas", "io").read_parquet(path, engine="pyarrow"))
 
 

@@ -17,6 +17,7 @@ import numpy as np
 from scipy import sparse
 
 from .._containers import float_dtype
+from .._missing import with_nan
 from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import count_not_finite, raise_counts
@@ -342,9 +343,9 @@ def _sum(parts: Sequence[Array]) -> Array:
 
 
 def _plain(chunk: Any) -> Any:
-    """A chunk as the kernels take it: a numpy array, or CSR or CSC without duplicates."""
+    """A chunk as the kernels take it: a numpy array (NaN where it is masked), or CSR or CSC without duplicates."""
     if not sparse.issparse(chunk):
-        return np.asarray(chunk)
+        return np.asarray(with_nan(chunk))
     chunk = chunk if chunk.format in ("csr", "csc") else chunk.tocsr()
     if not chunk.has_canonical_format:
         chunk = chunk.copy()

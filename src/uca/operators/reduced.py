@@ -6,9 +6,10 @@ orthonormal coordinates of that span, so the covariances in the working space ar
 once: ``Z' L^{-T} u`` with L the triangular part of F. p enters twice, never again.
 
 A Gram matrix squares: what is below a root of the rounding unit of the largest row is lost in it. With an error E of the
-Gram matrix the rows of F lie within ``1.1 |E| / s`` of those of Z, turned, where s is the smallest singular value of the rows
-(Tu, Boczar, Simchowitz, Soltanolkotabi & Recht 2016, lemma 5.4). That is little where rows are well conditioned. Where they
-are not (units that differ, nearly equal rows), the rows are decomposed themselves, ``Z' = Q R`` (:func:`from_qr`), in a copy.
+Gram matrix the rows of F lie within ``1.1 |E| / s`` of those of Z, turned, where s is the smallest singular value of the
+rows (Tu, Boczar, Simchowitz, Soltanolkotabi & Recht 2016, lemma 5.4). That is little where rows are well conditioned.
+Where they are not (units that differ, nearly equal rows), the rows are decomposed themselves, ``Z' = Q R``
+(:func:`from_qr`), in a copy.
 
 The rest of feature space has no variance in any dataset. It matters (mass there spends no bound), so the working space
 gets a few coordinates for it.

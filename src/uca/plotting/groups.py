@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .._missing import entries, where_missing, with_nan
 from .._types import Array
 from .style import GREYS, LINES, MARKERS, PALETTE, colour
 
@@ -32,6 +33,8 @@ class Group:
 def check_labels(labels: Any, n: int) -> Array:
     """Labels as an array of one entry a row."""
     array = np.asarray(labels)
+    if isinstance(labels, np.ma.MaskedArray) or array.dtype.kind in "mM":
+        array = with_nan(labels) if array.dtype.kind == "f" else entries(labels)
     if array.ndim != 1 or len(array) != n:
         raise ValueError(f"labels has shape {array.shape}, but X has {n} rows: give one label a row")
     return array
@@ -49,7 +52,7 @@ def group_rows(labels: Array | None, n: int) -> list[Group]:
     """The target's rows as groups; one group called ``target`` without labels. Missing labels come last, in grey."""
     if labels is None:
         return [Group("target", np.arange(n), colour(0))]
-    missing = np.array([_is_missing(label) for label in labels.tolist()])
+    missing = where_missing(labels)
     names = np.array([str(label) for label in labels.tolist()], dtype=object)
     order = _in_order(labels[~missing])
     if len(order) > MOST_GROUPS:
@@ -94,7 +97,3 @@ def _in_order(labels: Array) -> list[str]:
     except TypeError:  # of several kinds
         values = sorted(set(labels.tolist()), key=str)
     return list(dict.fromkeys(str(value) for value in values))
-
-
-def _is_missing(label: Any) -> bool:
-    return label is None or label != label or str(label) == "<NA>"

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._containers import is_array_api, is_dask
+from .._missing import entries, where_missing
 from .._types import Array
 from .._validation import (
     Datasets,
@@ -108,7 +109,7 @@ def check_labels(labels: Any, n: int) -> Labels | None:
         return None
     name = getattr(labels, "name", None)
     values = _one_each("labels", labels, n)
-    present = np.array([not _is_missing(value) for value in values], dtype=bool)
+    present = ~where_missing(values)
     numbers = [value for value in values[present] if _is_number(value)]
     if len(numbers) == present.sum() and len(set(numbers)) > MAX_LEVELS:
         scale = np.array([float(v) if ok else np.nan for v, ok in zip(values, present, strict=True)])
@@ -120,7 +121,7 @@ def check_labels(labels: Any, n: int) -> Labels | None:
         order = sorted(set(text) - {MISSING})
     levels = list(dict.fromkeys([_text(value) for value in order] + ([] if present.all() else [MISSING])))
     place = {level: i for i, level in enumerate(levels)}
-    return Labels(_text(name or "label"), levels, np.array([place[t] for t in text], dtype=np.uint16), None)
+    return Labels(_text(name or "label"), levels, np.array([place[t] for t in text], dtype=np.intp), None)
 
 
 def check_image_shape(shape: Any, p: int) -> tuple[int, int] | None:
@@ -158,8 +159,7 @@ def _ids(table: Any, ids: Any, n: int) -> list[str] | None:
 
 def _one_each(name: str, values: Any, n: int, of: str = "row") -> Array:
     """A one-dimensional sequence of ``n`` values, as objects."""
-    listed = values.to_list() if hasattr(values, "to_list") else values
-    array = np.asarray(listed if isinstance(listed, np.ndarray) else list(listed), dtype=object)
+    array = entries(values)
     if array.ndim != 1:
         raise ValueError(f"{name} must be one-dimensional; got shape {array.shape}")
     if len(array) != n:
@@ -169,13 +169,6 @@ def _one_each(name: str, values: Any, n: int, of: str = "row") -> Array:
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _is_missing(value: Any) -> bool:
-    """None, NaN, NaT and pandas' NA: all that does not equal itself."""
-    if value is None or type(value).__name__ in ("NAType", "NaTType"):
-        return True
-    return isinstance(value, (float, np.floating)) and bool(np.isnan(value))
 
 
 def _text(value: Any) -> str:

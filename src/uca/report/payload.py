@@ -19,6 +19,7 @@ from .scores import choose_rows, frames, standards, take
 
 FEATURE_VALUES = 400_000  # values of features that points can be coloured by: about 1 MB in the file
 MAX_COMPONENTS = 10  # that the scatter offers
+MAX_LEVELS = 2**16  # groups that 16-bit codes tell apart; fewer points are drawn than that
 
 
 def pack(array: Array, dtype: str) -> str:
@@ -76,7 +77,11 @@ def _labels(labels: Labels | None, rows: Array) -> dict[str, Any] | None:
     if labels is None:
         return None
     if labels.codes is not None:
-        return {"name": labels.name, "levels": labels.levels, "codes": pack(labels.codes[rows], "u2")}
+        levels, codes = labels.levels, labels.codes[rows]
+        if len(levels) > MAX_LEVELS:  # only those of points that are drawn
+            kept, codes = np.unique(codes, return_inverse=True)
+            levels = [levels[i] for i in kept]
+        return {"name": labels.name, "levels": levels, "total": len(labels.levels), "codes": pack(codes, "u2")}
     assert labels.values is not None
     return {"name": labels.name, "levels": None, "values": quantise(labels.values[rows][np.newaxis])}
 

@@ -46,7 +46,7 @@
       });
       box.append(button);
     });
-    if (levels.length > MOST) box.append(`and ${levels.length - MOST} more`);
+    if (data.labels.total > MOST) box.append(`and ${data.labels.total - Math.min(MOST, levels.length)} more`);
   };
   R.parts.push(legend);
 
