@@ -11,7 +11,7 @@ import sklearn
 from scipy import sparse
 from scipy.linalg import subspace_angles
 
-from uca import CPCA, UCA, CPCAPlusPlus
+from uca import CPCA, UCA, CPCAPlusPlus, _threads
 from uca.operators.build import REPRESENTATIONS
 from uca.solvers.solve import SOLVERS
 
@@ -286,11 +286,13 @@ def test_sparse_blocks_are_views(kind, monkeypatch):
         assert np.shares_memory(chunk.indices, matrix.indices)
 
 
+@pytest.mark.parametrize("n_workers", [2, 16])
 @pytest.mark.parametrize("representation", ["covariance", "implicit", "reduced"])
-def test_mapped_file_is_read_in_blocks(tmp_path, representation):
-    """Peak memory of a fit on a file, counted by the allocator, stays under a fifth of the file."""
+def test_mapped_file_is_read_in_blocks(tmp_path, monkeypatch, representation, n_workers):
+    """Peak memory of a fit on a file, counted by the allocator, stays under a fifth of the file, on any number of cores."""
     import tracemalloc
 
+    monkeypatch.setattr(_threads, "n_workers", lambda: n_workers)
     shape = (150, 60_000) if representation == "reduced" else (60_000, 150)
     mapped = np.lib.format.open_memmap(tmp_path / "rows.npy", mode="w+", dtype=float, shape=shape)
     rng = np.random.default_rng(0)

@@ -7,7 +7,7 @@ import tracemalloc
 import numpy as np
 import pytest
 
-from uca import UCA
+from uca import UCA, _threads
 from uca.operators.build import build, choose_representation
 from uca.operators.moments import Moments
 
@@ -183,8 +183,10 @@ def test_blocks_and_lanes_give_the_same(rng, monkeypatch):
         np.testing.assert_allclose(Moments.of(arrays[0], "x").scatter, tall.scatter, rtol=1e-10, atol=1e-9)
 
 
-def test_no_centred_copy_is_made(rng):
-    """Peak memory of a wide fit, counted by the allocator, stays under a fifth of the input."""
+@pytest.mark.parametrize("n_workers", [1, 2, 8, 16])
+def test_no_centred_copy_is_made(rng, monkeypatch, n_workers):
+    """Peak memory of a wide fit, counted by the allocator, stays under a fifth of the input, on any number of cores."""
+    monkeypatch.setattr(_threads, "n_workers", lambda: n_workers)
     target, background = (rng.standard_normal((60, 60_000)) for _ in range(2))
     model = UCA()
     tracemalloc.start()

@@ -6,6 +6,7 @@ import base64
 import json
 import re
 import sys
+from dataclasses import replace
 from html.parser import HTMLParser
 
 import numpy as np
@@ -390,6 +391,17 @@ def test_what_rests_on_an_iterative_method_is_not_called_proven(tmp_path):
     text = " ".join("".join(page.shown).split())
     assert "as far as the iterative eigen-solver converged" in text
     assert "proven optimal" not in text
+
+
+@pytest.mark.parametrize("proven", [True, False])
+def test_proven_is_a_field_whatever_the_message_says(tmp_path, proven):
+    rng = np.random.default_rng(0)
+    X, background = rng.normal(size=(20, 4)), rng.normal(size=(15, 4))
+    model = UCA().fit(X, backgrounds=background)
+    model.certificate_ = replace(model.certificate_, proven=proven, message="Words that nobody parses.")
+    text = report(model, tmp_path / "r.html", X, backgrounds=background).read_text(encoding="utf-8")
+    assert ("proven optimal" in text) is proven
+    assert ("this is proven" in text) is proven
 
 
 @pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")

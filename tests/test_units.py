@@ -151,8 +151,9 @@ def test_variances_that_no_float_holds_are_an_error():
     target, background = tables("one", 0)
     with pytest.raises(OverflowError, match="rescale the features, or use scale=True"):
         UCA(scale=False).fit(target * 1e-160, backgrounds=background * 1e-160)
+    assert UCA(scale=False).fit(target, backgrounds=target).lambdas_[0] > 0.1  # so this multiplier would be 1e600
     with pytest.raises(OverflowError, match="rescale the features, or use scale=True"):
-        UCA(scale=False).fit(target * 1e150, backgrounds=background * 1e-150)
+        UCA(scale=False).fit(target * 1e150, backgrounds=target * 1e-150)
     model = UCA().fit(target * 1e-200, backgrounds=background * 1e200)  # units that are divided out
     assert model.certificate_.status == "optimal"
     np.testing.assert_allclose(model.components_, UCA().fit(target, backgrounds=background).components_, atol=1e-12)

@@ -26,8 +26,9 @@ import numpy as np
 from scipy import sparse
 from scipy.linalg import lapack, solve_triangular
 
+from .. import _threads
 from .._containers import float_dtype
-from .._threads import in_lanes, n_workers, one_blas_thread
+from .._threads import in_lanes, one_blas_thread
 from .._types import Array
 from .._validation import raise_not_finite
 from .dense import DensePencil
@@ -339,7 +340,7 @@ class ColumnBlocks:
         """Whether centring after a product costs no digits that matter: no mean exceeds a hundred deviations (or one)."""
         limit = 100.0 if self._lift_dtype == np.float64 else 1.0
         pairs = zip(self.means, self.deviations, strict=True)
-        return bool(self.scale) and all(np.all(np.abs(mean) <= limit * deviation) for mean, deviation in pairs)
+        return self.scale is True and all(np.all(np.abs(mean) <= limit * deviation) for mean, deviation in pairs)
 
     def _centred_before(self, left: Array, columns: slice, buffer: Array) -> Array:
         return left @ self._standardised(columns, buffer)
@@ -410,5 +411,5 @@ def _share_out(n_rows: int, n_features: int, parallel: bool) -> tuple[int, int]:
     if not parallel or n_bytes < PARALLEL_BYTES:
         return 1, BLOCK_BYTES
     sums = 2 * 8 * n_rows**2
-    lanes = int(np.clip(LANES_SHARE * n_bytes // (sums + BLOCK_BYTES), 1, n_workers()))
+    lanes = int(np.clip(LANES_SHARE * n_bytes // (sums + BLOCK_BYTES), 1, _threads.n_workers()))
     return lanes, int(np.clip(LANES_SHARE * n_bytes / lanes - sums, BLOCK_BYTES, LANE_BYTES))

@@ -134,7 +134,6 @@ def _page(model: UCA, data: Inputs, found: Evidence, heading: str, seconds: floa
         "real": evidence.context(model, data, found),
         "certificate": model.certificate_,
         "certificates": model.certificates_,
-        "proven": words.proven(model),
         "meaning": words.certificate_sentence(model),
         "how": words.how_made(model, data, seconds, made_on),
         "has_path": document["path"] is not None,

@@ -11,7 +11,6 @@ from typing import Any
 
 import numpy as np
 
-from ..solvers.conclude import UNPROVEN
 from .inputs import Inputs
 
 PACKAGES = {
@@ -58,25 +57,21 @@ def in_short(model: Any) -> str:
     return f"{text} Along the same direction the variance is {_listed(parts)}."
 
 
-def proven(model: Any) -> bool:
-    """Whether the upper bound is a proof; for data known through products alone it rests on an iterative method."""
-    return not model.certificate_.message.endswith(UNPROVEN)
-
-
 def certificate_sentence(model: Any) -> str:
     """What the certificate of the first problem means."""
     c = model.certificate_
     direction = "direction that respects the bounds" if model.background_names_ else "direction"
     if c.status != "optimal":
+        reason = "Rounding leaves room" if c.status == "rounding" else "The search ended before optimality was proven"
         return (
-            f"The search ended before optimality was proven: the best target variance that any mixture of directions within "
+            f"{reason}: the best target variance that any mixture of directions within "
             f"the bounds can have lies between {c.lower:.6g} and {c.upper:.6g}."
         )
     if c.tight:
         return (
             f"No {direction} can have a target variance above {c.upper:.6g}, and the first component reaches it; this "
-            f"{'is proven' if proven(model) else 'holds'} up to a relative {c.gap:.1e}"
-            f"{'' if proven(model) else ', as far as the iterative eigen-solver converged'}, without a parameter to tune."
+            f"{'is proven' if c.proven else 'holds'} up to a relative {c.gap:.1e}"
+            f"{'' if c.proven else ', as far as the iterative eigen-solver converged'}, without a parameter to tune."
         )
     return (
         f"No {direction} can have a target variance above {c.upper:.6g}; this value is reached by a mixture of "

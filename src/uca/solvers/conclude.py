@@ -15,7 +15,7 @@ from .found import Found
 
 TIGHT = 1e-7  # shortfall and excess, relative, at which the first component counts as optimal itself
 BESIDE = 8  # top eigenvectors among which a feasible direction is looked for where the eigenspace has none
-UNPROVEN = (
+_UNPROVEN = (
     " The upper bound is that of an iterative eigen-solver that converged; for data known through products alone it is not "
     "proven that nothing lies above."
 )
@@ -74,7 +74,7 @@ def _doubts(proven: bool, unfinished: tuple[int, ...]) -> str:
             f" The eigen-solver did not converge for component{'s' if len(unfinished) > 1 else ''} {which} (eigenvalues lie "
             "close together): use representation='covariance' or 'reduced' where they fit, or fewer components."
         )
-    return "" if proven else UNPROVEN
+    return "" if proven else _UNPROVEN
 
 
 def _mixture_kkt(dual: Dual, point: DualPoint, factor: Array | None) -> float:
