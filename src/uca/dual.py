@@ -231,8 +231,13 @@ class Dual:
         if whole == 0 or len(apart) == 0 or point.loose:
             return whole
         r = int(apart[0]) + 1
-        near = float(weights @ self.pencil.errors_at(point.vectors[:, :r])) + 2.0 * whole**2 / float(gaps[r - 1])
+        near = float(weights @ self._errors_at(point.vectors[:, :r])) + 2.0 * whole**2 / float(gaps[r - 1])
         return min(whole, near)
+
+    def _errors_at(self, vectors: Array) -> Array:
+        """How far ``v' S v`` may be off in the span of orthonormal vectors, for A, B_1 ... B_m."""
+        inside = vectors.T @ self.pencil.products(vectors)
+        return self.pencil.errors_at(vectors, np.linalg.norm(inside, 2, axis=(1, 2)))
 
     @cached_property
     def _magnitudes(self) -> Array:
@@ -246,7 +251,7 @@ class Dual:
         """
         if factor is None:
             return lower
-        errors = self.pencil.errors_at(orthonormal(factor))
+        errors = self._errors_at(orthonormal(factor))
         spent = self.pencil.variances(factor)[1:].sum(axis=1) * self.per_bound
         excess = np.maximum(spent - 1.0 + errors[1:] * self.per_bound, 0.0)
         arithmetic = ARITHMETIC * UNIT * float(self._magnitudes[0])

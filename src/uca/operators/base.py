@@ -65,6 +65,10 @@ class CovarianceOperator(ABC):
         """How far, in spectral norm, it may lie from the covariance of the numbers passed in (see ``rounding``)."""
         return 0.0
 
+    def error_at(self, size: float) -> float:
+        """How far ``v' S v`` may be off where it is ``size``; at most the allowance."""
+        return self.allowance
+
     def own_eigenpairs(self, k: int, accuracy: float | None = None) -> Eigenpairs | None:
         """Top ``k`` eigenpairs, where the operator has a way of its own; else None.
 
@@ -180,12 +184,14 @@ class Pencil:
         """Allowances of A, B_1 ... B_m for what building them cost."""
         return np.array([operator.allowance for operator in (self.target, *self.backgrounds)])
 
-    def errors_at(self, vectors: Array) -> Array:
+    def errors_at(self, vectors: Array, sizes: Array) -> Array:
         """How far ``v' S v`` may be off for unit vectors v in the span of orthonormal ``vectors``; shape (m + 1,).
 
-        At most the allowances; less where a representation knows its error better there.
+        ``sizes`` (m + 1,) are the largest ``v' S v`` there. At most the allowances; less where a representation knows its
+        error better there.
         """
-        return self.allowances
+        operators = (self.target, *self.backgrounds)
+        return np.array([operator.error_at(size) for operator, size in zip(operators, sizes.tolist(), strict=True)])
 
     def variances(self, vectors: Array) -> Array:
         """``v' S v`` for every column v and every operator S = A, B_1 ... B_m; shape (m + 1, k)."""
@@ -240,8 +246,8 @@ class ComplementPencil(Pencil):
     _whole: Pencil
     _reflector: Array
 
-    def errors_at(self, vectors: Array) -> Array:
-        return self._whole.errors_at(embed(vectors, self._reflector))
+    def errors_at(self, vectors: Array, sizes: Array) -> Array:
+        return self._whole.errors_at(embed(vectors, self._reflector), sizes)
 
     def products(self, vectors: Array) -> Array:
         images = self._whole.products(embed(vectors, self._reflector))

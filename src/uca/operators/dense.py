@@ -20,8 +20,8 @@ from .rounding import frobenius
 DIRECT_MAX = 300
 DIRECT_MAX_IF_SLOW = 1500
 
-#: What :meth:`uca.operators.base.Pencil.errors_at` asks: orthonormal vectors -> one error for each operator.
-ErrorsAt = Callable[[Array], Array]
+#: The signature of :meth:`uca.operators.base.Pencil.errors_at`.
+ErrorsAt = Callable[[Array, Array], Array]
 
 
 def direct_eigenpairs(matrix: Array, k: int) -> Eigenpairs:
@@ -82,9 +82,9 @@ class DensePencil(Pencil):
     _matrices: Array
     _errors_at: ErrorsAt | None
 
-    def errors_at(self, vectors: Array) -> Array:
+    def errors_at(self, vectors: Array, sizes: Array) -> Array:
         known = self.allowances
-        return known if self._errors_at is None else np.minimum(known, self._errors_at(vectors))
+        return known if self._errors_at is None else np.minimum(known, self._errors_at(vectors, sizes))
 
     @property
     def direct(self) -> bool:
@@ -101,17 +101,11 @@ class DensePencil(Pencil):
         which = [1 + j, *(1 + i for i in bounded)]
         matrices = self._matrices[which]
         matrices[0] *= -1
-        at = self._errors_at
-        return DensePencil(
-            matrices,
-            self.n_features,
-            self.allowances[which],
-            None if at is None else lambda vectors: at(vectors)[which],
-        )
+        return DensePencil(matrices, self.n_features, self.allowances[which])
 
     def complement(self, vector: Array) -> tuple[DensePencil, Array]:
         w = householder(vector)
         reflected = np.stack([reflect(reflect(matrix, w).T, w)[1:, 1:] for matrix in self._matrices])
         at = self._errors_at
-        inner = None if at is None else lambda vectors: at(embed(vectors, w))
+        inner = None if at is None else lambda vectors, sizes: at(embed(vectors, w), sizes)
         return DensePencil(reflected, self.n_features, self.allowances, inner), w

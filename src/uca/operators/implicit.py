@@ -40,6 +40,10 @@ class ImplicitCovariance(CovarianceOperator):
     variances: Array  # of the standardised columns: 1, or what scaling left
     allowance: float = 0.0
 
+    def error_at(self, size: float) -> float:
+        # Scores and their products with the rows are off by a share of the size of each row: a root less than the trace.
+        return self.allowance * min(1.0, float(np.sqrt(max(size, 0.0) / max(self.trace, np.finfo(float).tiny))))
+
     @property
     def size(self) -> int:
         return len(self.mean)

@@ -68,8 +68,8 @@ class RecycledPencil(Pencil):
             return self.span.images @ coefficients
         return self.inner.products(vectors)
 
-    def errors_at(self, vectors: Array) -> Array:
-        return self.inner.errors_at(vectors)
+    def errors_at(self, vectors: Array, sizes: Array) -> Array:
+        return self.inner.errors_at(vectors, sizes)
 
     def complement(self, vector: Array) -> tuple[Pencil, Array]:
         return self.inner.complement(vector)

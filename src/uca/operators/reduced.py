@@ -92,11 +92,10 @@ def from_columns(blocks: Any, *, n_empty: int) -> Representation:
     products = np.array([product_allowance(len(gram), matrix) for matrix in matrices])
     lift = Lift(blocks, triangle, pivots[:rank], weights)
 
-    def errors_at(vectors: Array) -> Array:
+    def errors_at(vectors: Array, sizes: Array) -> Array:
         # v'Sv is off by 2 (Fv)' E a to first order, with E the error of the Gram matrix and v = F'a.
         mass = np.linalg.norm(solve_triangular(triangle, vectors[:rank], lower=True, trans=1, check_finite=False), 2)
-        sizes = np.array([np.linalg.norm(part @ vectors, 2) for part in parts])
-        return 2.0 * sizes * np.sqrt(traces) * of_gram * mass + products
+        return 2.0 * np.sqrt(np.maximum(sizes, 0.0) * traces) * of_gram * mass + products
 
     allowances = 2.0 * distance * np.sqrt(norms) * traces + products
     pencil = DensePencil(matrices, n_features, allowances, errors_at if whole else None)
@@ -193,8 +192,8 @@ def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
         2.0 * UNIT * (summation(n_features) + summation(n_rows)) * np.array([np.linalg.norm(part) for part in parts])
     )
 
-    def errors_at(vectors: Array) -> Array:
-        return shares * np.array([np.linalg.norm(part @ vectors, 2) for part in parts]) + products
+    def errors_at(vectors: Array, sizes: Array) -> Array:
+        return shares * np.sqrt(np.maximum(sizes, 0.0)) + products
 
     def lift(vectors: Array) -> Array:
         return as_rows(basis @ vectors)

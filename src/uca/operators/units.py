@@ -60,8 +60,8 @@ class ScaledPencil(Pencil):
     def variances(self, vectors: Array) -> Array:
         return self.inner.variances(vectors) * self.factors[:, np.newaxis]
 
-    def errors_at(self, vectors: Array) -> Array:
-        return self.inner.errors_at(vectors) * self.factors
+    def errors_at(self, vectors: Array, sizes: Array) -> Array:
+        return self.inner.errors_at(vectors, sizes / self.factors) * self.factors
 
     def complement(self, vector: Array) -> tuple[Pencil, Array]:
         pencil, reflector = self.inner.complement(vector)
