@@ -7,7 +7,7 @@ dual problem is solved by a textbook barrier method,
 
 whose central path gives both bounds: ``V = mu S^-1`` is feasible and has target variance ``t + sum_j w_j - (p + m) mu``.
 It takes the package's one convention that is not in the formulas: a feature is constant where its deviation is at most
-four units of rounding of its mean.
+the distance of its mean to the next float.
 """
 
 from __future__ import annotations
@@ -66,8 +66,8 @@ def _second_moments(X: np.ndarray, center: bool) -> tuple[list[list[fmpq]], list
 
 
 def _inverse_deviations(matrix: list[list[fmpq]], mean: list[fmpq], dtype: np.dtype) -> list[arb]:
-    rounding = fmpq(4) * fmpq(*float(np.finfo(dtype).eps).as_integer_ratio())
-    constant = [matrix[i][i] <= (rounding * mean[i]) ** 2 for i in range(len(mean))]
+    rounding = [float(np.spacing(dtype(abs(float(arb(m).mid()))))) for m in mean]
+    constant = [matrix[i][i] <= fmpq(*rounding[i].as_integer_ratio()) ** 2 for i in range(len(mean))]
     return [arb(0) if constant[i] else 1 / arb(matrix[i][i]).sqrt() for i in range(len(mean))]
 
 

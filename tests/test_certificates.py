@@ -14,7 +14,8 @@ from scipy import sparse
 
 pytest.importorskip("flint", reason="the exact optimum needs python-flint: pip install python-flint")
 
-from oracle import exact_problem, solve
+import flint
+from oracle import Exact, exact_problem, solve
 
 from uca import UCA
 
@@ -60,7 +61,7 @@ def one_large_feature(rng):
 
 def offsets(rng):
     arrays = tables(rng, rng.integers(1, 4), rng.integers(3, 9))
-    far = 10.0 ** rng.uniform(4, 14)
+    far = 10.0 ** rng.uniform(4, 15)
     return [array + far * rng.normal(size=array.shape[1]) for array in arrays], {"scale": True}
 
 
@@ -202,3 +203,43 @@ def test_interval_holds_the_optimum(kind, seed):
         assert certificate.gap < np.inf
         if KINDS[kind]:
             assert certificate.status == "optimal", (representation, certificate)
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_proportional_data_has_a_first_component(representation):
+    """Every direction ties at the optimum; the first component must be one that attains it."""
+    rows = np.outer(np.arange(20.0), np.ones(5))
+    model = UCA(2, scale=False, representation=representation).fit(rows, backgrounds=rows[:10])
+    assert model.explained_variance_[0] == pytest.approx(35, rel=1e-9)
+    assert model.background_variance_[0, 0] <= model.bounds_[0] * (1 + 1e-9)
+    assert model.certificate_.tight
+
+
+@pytest.mark.parametrize("factor", [1e3, 1e4, 1e6, 1e8])
+def test_wide_data_in_mixed_units(factor):
+    """Order 150 is too large for the exact optimum: the representations must agree as far as their bounds say."""
+    rng = np.random.default_rng(6)
+    units = np.ones(150)
+    units[7] = factor
+    target = rng.normal(size=(30, 150)) * units
+    backgrounds = [rng.normal(size=(20, 150)) * units for _ in range(2)]
+    found = dict(certificates([target, *backgrounds], {"scale": False}))
+    assert max(c.lower for c in found.values()) <= min(c.upper for c in found.values())
+    for name in ("covariance", "reduced", "product_svd"):
+        assert found[name].status == "optimal", found[name]
+        assert found[name].proven
+
+
+def test_the_oracle_itself():
+    """Against optima that are known in closed form, one of them at a kink where coordinate descent stops at 6."""
+    flint.ctx.prec = 600
+
+    def diagonal(*values):
+        return flint.arb_mat([[v if i == k else 0 for k in range(len(values))] for i, v in enumerate(values)])
+
+    one = Exact(diagonal(3, 2, 1), [diagonal(2, flint.arb(1) / 2, flint.arb(1) / 2)], [flint.arb(1)])
+    assert abs(solve(one).upper - flint.arb(7) / 3) < flint.arb(10) ** -30
+    rows = np.outer(np.arange(20.0), np.ones(5))
+    assert abs(solve(exact_problem([rows, rows[:10]], scale=False)).upper - 35) < flint.arb(10) ** -29
+    truth = solve(exact_problem([rows], scale=False))  # PCA: the largest eigenvalue, 35 * 5
+    assert truth.excess(174.999, 175.001) < 0 < truth.excess(170, 174) < 0.01

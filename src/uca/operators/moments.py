@@ -71,9 +71,13 @@ def two_sum(a: Array, b: Array) -> tuple[Array, Array]:
 
 
 def deviations(sums_of_squares: Array, mean: Array, n: int, dtype: np.dtype) -> Array:
-    """Standard deviations; exactly 0 for columns that are constant up to rounding."""
+    """Standard deviations; exactly 0 for columns that are constant up to rounding.
+
+    That is: the deviation is at most the distance of the mean to the next number that the type of the data has.
+    """
     deviation = np.sqrt(np.maximum(sums_of_squares, 0.0) / divisor(n))
-    rounding = 4.0 * np.finfo(dtype).eps * np.abs(mean)
+    with np.errstate(invalid="ignore", over="ignore"):
+        rounding = np.spacing(np.abs(mean).astype(dtype)).astype(float)
     return np.where(deviation <= rounding, 0.0, deviation)
 
 
