@@ -335,8 +335,17 @@ def test_larger_problems_are_interpolated_well(representation):
 
 
 def test_a_stopped_fit_says_so(s):
+    """Its legend, and the hatched region that must hold the optimum; neither where the fit converged."""
+
+    def hatched(ax):
+        return any(getattr(drawn, "hatches", [None]) == ["////"] for drawn in ax.collections)
+
     ax = CASES["dual_stopped"](s, None)
-    assert legend(ax)[0].startswith("best found")
+    assert legend(ax)[0].startswith("best found 1.975 at λ̂ = (0.5, 0.5)")
+    assert hatched(ax)
+    ax = CASES["dual_contours"](s, None)
+    assert legend(ax)[0].startswith("optimum")
+    assert not hatched(ax)
 
 
 # --- the path -------------------------------------------------------------------------------------------------------
