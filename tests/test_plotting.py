@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from needs import array_api_dispatch
 from scipy import sparse
 from scipy.stats import gaussian_kde
 from sklearn.exceptions import NotFittedError
@@ -161,9 +162,7 @@ def test_dask_rows(s):
 
 def test_arrays_of_another_namespace(s):
     xp = pytest.importorskip("array_api_strict")
-    import sklearn
-
-    with sklearn.config_context(array_api_dispatch=True):
+    with array_api_dispatch():
         target, background = xp.asarray(s.target), xp.asarray(s.only["control"])
         model = UCA(2).fit(target, backgrounds={"control": background})
         ax = plotting.scores(model, target, backgrounds={"control": background})
