@@ -25,6 +25,16 @@ def _find(name: str, kind: str) -> Path:
     pytest.skip(f"{name} was not found; {HOW}")
 
 
+def pytest_configure() -> None:
+    """As many BLAS threads as asked for: OpenBLAS itself stops at the number of cores."""
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "")
+    if threads:
+        import scipy.linalg  # noqa: F401  (for the library that it loads)
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(int(threads), user_api="blas")
+
+
 def pytest_runtest_setup(item: pytest.Item) -> None:
     """Checks of scikit-learn for a device that is not there skip."""
     device = absent_device(item.callspec.params.get("check")) if hasattr(item, "callspec") else None
