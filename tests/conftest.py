@@ -11,7 +11,7 @@ if tuple(map(int, version("scipy").split(".")[:2])) >= (1, 14):  # below, scikit
 
 import numpy as np
 import pytest
-from needs import absent_device
+from needs import lacking
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 HOW = "set UCA_DATA to a folder with mice_protein.csv and mice_reference.json to run this"
@@ -36,10 +36,10 @@ def pytest_configure() -> None:
 
 
 def pytest_runtest_setup(item: pytest.Item) -> None:
-    """Checks of scikit-learn for a device that is not there skip."""
-    device = absent_device(item.callspec.params.get("check")) if hasattr(item, "callspec") else None
-    if device is not None:
-        pytest.skip(f"torch finds no {device} device on this machine")
+    """Checks of scikit-learn for what is not there skip."""
+    reason = lacking(item.callspec.params.get("check")) if hasattr(item, "callspec") else None
+    if reason:
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

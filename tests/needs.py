@@ -27,13 +27,28 @@ class Optional:
         return getattr(package, name)
 
 
+DISPATCH = "array-API dispatch needs scipy 1.14 and SCIPY_ARRAY_API=1"
+
+
 @contextlib.contextmanager
 def array_api_dispatch() -> Iterator[None]:
     """scikit-learn's dispatch; conftest.py sets the variable where scipy is new enough for it."""
     if not os.environ.get("SCIPY_ARRAY_API"):
-        pytest.skip("array-API dispatch needs scipy 1.14 and SCIPY_ARRAY_API=1")
+        pytest.skip(DISPATCH)
     with sklearn.config_context(array_api_dispatch=True):
         yield
+
+
+def lacking(check: Any) -> str | None:
+    """Why an array-API check of scikit-learn cannot run here, if it cannot."""
+    if isinstance(check, partial) and _dispatches(check) and not os.environ.get("SCIPY_ARRAY_API"):
+        return DISPATCH
+    device = absent_device(check)
+    return device and f"torch finds no {device} device on this machine"
+
+
+def _dispatches(check: partial) -> bool:
+    return any(key == "array_namespace" or key.endswith("_ns_and_device") for key in check.keywords)
 
 
 def absent_device(check: Any) -> str | None:
@@ -44,7 +59,8 @@ def absent_device(check: Any) -> str | None:
     if not isinstance(check, partial) or find_spec("torch") is None:
         return None
     given = check.keywords
-    wanted = {given.get("device_name")} if given.get("array_namespace") == "torch" else set()
+    device = given.get("device_name", given.get("device"))  # the latter in scikit-learn 1.6
+    wanted = {device} if given.get("array_namespace") == "torch" else set()
     pairs = (value for key, value in given.items() if key.endswith("_ns_and_device"))
     wanted |= {pair.device for pair in pairs if pair.xp == "torch"}
     return next((device for device in ("cuda", "mps") if device in wanted and not _has(device)), None)
