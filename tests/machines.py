@@ -44,6 +44,7 @@ class Machine:
             **os.environ,
             "OPENBLAS_CORETYPE": self.core,
             "OPENBLAS_NUM_THREADS": str(self.threads),
+            "OPENBLAS_THREAD_TIMEOUT": "4",  # threads beyond the cores sleep instead of spinning: a third of the time
             "UCA_NUM_WORKERS": str(self.workers),
         }
 
