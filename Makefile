@@ -62,7 +62,7 @@ test-sdist: $(VENV)/.test
 	$(BIN)/python -m pip install --quiet build
 	rm -rf out/sdist && $(BIN)/python -m build --sdist --outdir out/sdist >/dev/null
 	tar -xzf out/sdist/*.tar.gz -C out/sdist
-	cd out/sdist/*/ && (PYTHONPATH=src $(CURDIR)/$(BIN)/python -m pytest --collect-only -q -p no:cacheprovider >../collected.txt \
+	cd out/sdist/*/ && (PYTHONPATH=src $(abspath $(BIN))/python -m pytest --collect-only -q -p no:cacheprovider >../collected.txt \
 	  || (tail -n 60 ../collected.txt; exit 1)) && tail -n 1 ../collected.txt
 
 lint: $(VENV)/.test

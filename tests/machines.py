@@ -23,7 +23,7 @@ HERE = Path(__file__).resolve().parent
 # numerical, so that a new file is run here unless it is named.
 ELSEWHERE = {
     *("cli", "cli_test", "demo", "docs", "errors", "examples", "first_run", "io", "machines", "persistence", "tables"),
-    *("distributed", "inference", "inference_study", "paper", "scverse", "structure"),
+    *("distributed", "inference_study", "paper", "scverse", "structure"),
     *("plotting", "plotting_images", "plotting_inference", "report", "report_browser"),
 }
 AT_ONCE = 2
