@@ -38,10 +38,12 @@ class Machine:
     threads: int
     workers: int
     needs: str = ""
+    plain: bool = False  # numpy's own loops without the extensions of newer processors
 
     def environment(self) -> dict[str, str]:
         return {
             **os.environ,
+            **({"NPY_DISABLE_CPU_FEATURES": _extensions()} if self.plain else {}),
             "OPENBLAS_CORETYPE": self.core,
             "OPENBLAS_NUM_THREADS": str(self.threads),
             "OPENBLAS_THREAD_TIMEOUT": "4",  # threads beyond the cores sleep instead of spinning: a third of the time
@@ -55,11 +57,20 @@ class Machine:
 # Every core type, every number of threads and every number of workers; not every combination. Prescott answers Katmai,
 # and wheels without kernels for Zen take those of Haswell, as they do on a real one.
 MACHINES = [
-    Machine("Prescott", frozenset({"Prescott", "Katmai"}), threads=1, workers=1),
+    Machine("Prescott", frozenset({"Prescott", "Katmai"}), threads=1, workers=1, plain=True),
     Machine("Haswell", frozenset({"Haswell"}), threads=4, workers=8),
     Machine("Zen", frozenset({"Zen", "Haswell"}), threads=1, workers=16),
     Machine("SkylakeX", frozenset({"SkylakeX"}), threads=4, workers=2, needs="avx512f"),
 ]
+
+
+def _extensions() -> str:
+    """What numpy would use of this processor beyond its baseline."""
+    try:
+        from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+    except ImportError:  # numpy 1
+        from numpy.core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+    return " ".join(name for name in __cpu_dispatch__ if __cpu_features__[name])
 
 
 def numerical() -> list[Path]:
