@@ -2,13 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+OLDEST := .venv-oldest
 
-.PHONY: help demo test test-slow paper docs bench bench-save study lint types format check clean
+.PHONY: help demo test test-slow test-machines test-oldest test-sdist paper docs bench bench-save study lint types format check clean
 
 help:
 	@echo "make demo       install, then run the main job on embedded data (figure and report in out/)"
 	@echo "make test       install, then run all tests"
 	@echo "make test-slow  the larger random suites as well (minutes)"
+	@echo "make test-machines  the numerical tests as on other processors and numbers of cores, and on the oldest versions"
+	@echo "make test-sdist  build the source distribution and collect the tests that it carries"
 	@echo "make paper      reproduce the paper's figures that need no restricted data (figures in out/paper)"
 	@echo "make docs       the documentation, with a gallery that is run (docs/_build/html)"
 	@echo "make lint       ruff: style and format"
@@ -40,6 +43,27 @@ test: $(VENV)/.test
 
 test-slow: $(VENV)/.test
 	$(BIN)/python -m pytest -m "slow or not slow"
+
+# Kernels of other processors, numbers of BLAS threads and of workers; then the oldest versions of everything.
+test-machines: $(VENV)/.test test-oldest
+	$(BIN)/python tests/machines.py
+
+$(OLDEST)/.test: tests/oldest.txt pyproject.toml
+	$(PYTHON) -m venv $(OLDEST)
+	$(OLDEST)/bin/python -m pip install --quiet --requirement tests/oldest.txt
+	$(OLDEST)/bin/python -m pip install --quiet --no-deps --editable .
+	@touch $@
+
+test-oldest: $(OLDEST)/.test
+	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider $$($(OLDEST)/bin/python tests/machines.py --list)
+
+# What a packager gets: the archive alone, unpacked elsewhere.
+test-sdist: $(VENV)/.test
+	$(BIN)/python -m pip install --quiet build
+	rm -rf out/sdist && $(BIN)/python -m build --sdist --outdir out/sdist >/dev/null
+	tar -xzf out/sdist/*.tar.gz -C out/sdist
+	cd out/sdist/*/ && (PYTHONPATH=src $(abspath $(BIN))/python -m pytest --collect-only -q -p no:cacheprovider >../collected.txt \
+	  || (tail -n 60 ../collected.txt; exit 1)) && tail -n 1 ../collected.txt
 
 lint: $(VENV)/.test
 	$(BIN)/ruff check .
@@ -89,4 +113,4 @@ docs: $(VENV)/.docs
 
 clean:
 	rm -rf docs/_build docs/gallery docs/sg_execution_times.rst
-	rm -rf $(VENV) out .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf $(VENV) $(OLDEST) out .mypy_cache .pytest_cache .ruff_cache .hypothesis

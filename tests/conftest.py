@@ -3,12 +3,15 @@ from __future__ import annotations
 import csv
 import json
 import os
+from importlib.metadata import version
 from pathlib import Path
 
-os.environ.setdefault("SCIPY_ARRAY_API", "1")  # read when scipy is first imported; array-API tests need it
+if tuple(map(int, version("scipy").split(".")[:2])) >= (1, 14):  # below, scikit-learn refuses to dispatch
+    os.environ.setdefault("SCIPY_ARRAY_API", "1")  # read when scipy is first imported; array-API tests need it
 
 import numpy as np
 import pytest
+from needs import lacking
 
 SHARED = Path(__file__).resolve().parents[1].parent / "shared"
 HOW = "set UCA_DATA to a folder with mice_protein.csv and mice_reference.json to run this"
@@ -20,6 +23,23 @@ def _find(name: str, kind: str) -> Path:
         if (place / name).is_file():
             return place / name
     pytest.skip(f"{name} was not found; {HOW}")
+
+
+def pytest_configure() -> None:
+    """As many BLAS threads as asked for: OpenBLAS itself stops at the number of cores."""
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "")
+    if threads:
+        import scipy.linalg  # noqa: F401  (for the library that it loads)
+        from threadpoolctl import threadpool_limits
+
+        threadpool_limits(int(threads), user_api="blas")
+
+
+def pytest_runtest_setup(item: pytest.Item) -> None:
+    """Checks of scikit-learn for what is not there skip."""
+    reason = lacking(item.callspec.params.get("check")) if hasattr(item, "callspec") else None
+    if reason:
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

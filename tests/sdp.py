@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import warnings
 
-import cvxpy
 import numpy as np
+import pytest
+
+cvxpy = pytest.importorskip("cvxpy", reason="the independent programme needs cvxpy: pip install cvxpy")
 
 
 def full_sdp(target: np.ndarray, backgrounds: list[np.ndarray], bounds: np.ndarray) -> float:

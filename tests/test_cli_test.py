@@ -11,17 +11,18 @@ import types
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 import uca
 from uca import UCA
 from uca.inference import background_influence, bootstrap, row_leverage, uniqueness_test
 
+pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 pytest.importorskip("typer", reason="the program needs Typer: pip install '.[cli]'")
 pytest.importorskip("skops", reason="model files need skops: pip install '.[cli]'")
 
-from commands import NAMES, SHARED, UNIQUE, good, named, run, write_tables
+import pandas as pd
+from commands import NAMES, SAME_FIT, SHARED, UNIQUE, good, named, run, write_tables
 
 FILES = {"test.json", "test.csv", "test.png"}
 FAST = ["--splits", "3", "-k", "2"]
@@ -98,10 +99,10 @@ def check_numbers(got, test):
         assert row["name"] == f"UC{i + 1}"
         parts = [row["target"], *(row["backgrounds"][name] for name in test.background_names)]
         told = [[part[key] for part in parts] for key in ("variance", "low", "high")]
-        np.testing.assert_allclose(told, [test.variances[i], test.low[i], test.high[i]], rtol=1e-9)
+        np.testing.assert_allclose(told, [test.variances[i], test.low[i], test.high[i]], **SAME_FIT)
         told = [*(part["p"] for part in parts[1:]), row["average_p"], row["p"]]
         expected = [*test.background_pvalues[i], test.average_pvalues[i], test.pvalues[i]]
-        np.testing.assert_allclose(told, expected, rtol=1e-7)
+        np.testing.assert_allclose(told, expected, rtol=1e-4)  # dp / p is about z dz, with z up to 8
 
 
 class TestNumbers:

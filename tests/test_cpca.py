@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import dask.array as da
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
+from needs import Optional
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from uca import CPCA, UCA, CPCAPlusPlus, pool
+
+pd, pl, da = Optional("pandas"), Optional("polars"), Optional("dask.array")
 
 
 @parametrize_with_checks([CPCA(n_alphas=8), CPCA(alpha=1.5), CPCAPlusPlus(), CPCAPlusPlus(shrinkage=0.2, whiten=True)])

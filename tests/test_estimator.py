@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
+from needs import Optional
 from sklearn.decomposition import PCA
 
 from uca import UCA
+
+pd, pl = Optional("pandas"), Optional("polars")
 
 
 @pytest.fixture

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
+from needs import Optional
 from scipy import sparse, stats
 
 import uca
@@ -26,6 +26,8 @@ from uca.inference.sample import check_sample
 from uca.inference.stability import compare
 from uca.inference.subjects import halves, resample
 from uca.inference.uniqueness import by_contrast, spread
+
+pd = Optional("pandas")
 
 P = 12
 SHARED = np.repeat([[3.0, 0.0, 0.0]], [4, 5, 3], axis=1)

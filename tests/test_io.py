@@ -5,12 +5,13 @@ from __future__ import annotations
 import gzip
 
 import numpy as np
-import pandas as pd
 import pytest
 from scipy import sparse
 from scipy.io import mmwrite
 
 from uca.io import FORMATS, MISSING, Table, find_labels, format_of, handle_missing, match_features, read_table
+
+pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 
 FEATURES = ("weight", "length", "age")
 
@@ -71,7 +72,7 @@ def test_every_format_gives_the_same_numbers(frame, tmp_path, ending):
 
 @pytest.mark.filterwarnings("ignore")
 def test_more_arrays(tmp_path, rng):
-    values = sparse.random_array((8, 5), density=0.4, rng=rng, format="csr")
+    values = sparse.csr_array(sparse.random(8, 5, 0.4, "csr", None, rng))
     sparse.save_npz(tmp_path / "s.npz", values)
     np.testing.assert_array_equal(read_table(tmp_path / "s.npz").values.toarray(), values.toarray())
     zarr = pytest.importorskip("zarr")

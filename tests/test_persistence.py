@@ -7,7 +7,6 @@ import json
 import zipfile
 
 import numpy as np
-import pandas as pd
 import pytest
 from sklearn.exceptions import NotFittedError
 from sklearn.linear_model import LogisticRegression
@@ -15,6 +14,7 @@ from sklearn.linear_model import LogisticRegression
 import uca
 from uca import CPCA, UCA, CPCAPlusPlus
 
+pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 skops = pytest.importorskip("skops.io", reason="model files need skops: pip install '.[cli]'")
 
 

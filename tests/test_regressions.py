@@ -6,13 +6,15 @@ import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
-import pandas as pd
 import pytest
+from needs import Optional
 from scipy.sparse.linalg import aslinearoperator
 from sklearn.exceptions import ConvergenceWarning
 from threadpoolctl import threadpool_info
 
 from uca import CPCA, UCA, CPCAPlusPlus, InfeasibleBoundsError, pool, solve_dual
+
+pd = Optional("pandas")
 
 
 def test_lanczos_on_a_large_null_space(rng, monkeypatch):

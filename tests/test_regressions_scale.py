@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import sklearn
+from needs import array_api_dispatch
 from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
@@ -157,7 +157,7 @@ def test_pool_of_sparse_and_dask(rng):
 def test_transform_of_tensors_refuses_nan(rng):
     torch = pytest.importorskip("torch", reason="pip install unique-component-analysis[torch]")
     rows = torch.tensor(rng.standard_normal((30, 4)))
-    with sklearn.config_context(array_api_dispatch=True):
+    with array_api_dispatch():
         model = UCA().fit(rows)
         rows[3, 2] = float("nan")
         with pytest.raises(ValueError, match="1 NaN, the first at row 3, column 2"):

@@ -12,13 +12,14 @@ import shutil
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 from test_report import problem
 
 from uca import UCA
 from uca.inference import background_influence, bootstrap, uniqueness_test
 from uca.report import report
+
+pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
 try:

@@ -39,7 +39,7 @@ LAYERS += [
     "scverse",
     "cli",
 ]
-CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl", "joblib"}  # the last two come with scikit-learn
+CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl", "joblib"}
 OPTIONAL_IN = {*LAYERS[LAYERS.index("datasets") :], "_pool"}
 LAZY_IN = {
     "distributed.py",

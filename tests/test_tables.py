@@ -4,18 +4,18 @@ from __future__ import annotations
 
 from datetime import date
 
-import dask.array as da
-import dask.dataframe as dd
 import numpy as np
-import pandas as pd
-import polars as pl
 import pytest
 import sklearn
+from needs import Optional
 from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
 from uca import CPCA, UCA, CPCAPlusPlus, pool
+
+pd, pl = Optional("pandas"), Optional("polars")
+da, dd = Optional("dask.array"), Optional("dask.dataframe")
 
 NAMES = list("abcde")
 rng = np.random.default_rng(5)
@@ -41,7 +41,7 @@ INPUTS = {
     "dask.dataframe": lambda array: dd.from_pandas(in_pandas(array), npartitions=3, sort=False),
 }
 ESTIMATORS = {"uca": UCA, "cpca": lambda: CPCA(alpha=1.0), "cpcaplusplus": CPCAPlusPlus}
-FRAMES = {"pandas": (pd.DataFrame, in_pandas), "polars": (pl.DataFrame, in_polars)}
+FRAMES = {"pandas": (pd, in_pandas), "polars": (pl, in_polars)}
 
 
 @pytest.mark.parametrize("name", ESTIMATORS)
@@ -55,7 +55,7 @@ def test_output_is_the_table_that_was_asked_for(name, output, given):
         model.fit(make(TARGET), backgrounds=make(BACKGROUND)).transform(make(TARGET)),
         model.fit_transform(make(TARGET), backgrounds=make(BACKGROUND)),
     ):
-        assert type(scores) is FRAMES[output][0]
+        assert type(scores) is FRAMES[output][0].DataFrame
         assert list(scores.columns) == [f"{name}0", f"{name}1"] == list(model.get_feature_names_out())
         # Sparse and dask data take another order of summation.
         np.testing.assert_allclose(np.asarray(scores, dtype=float), expected, atol=1e-6)
@@ -110,12 +110,12 @@ def test_pandas_target_polars_background_columns_by_name():
 
 @pytest.mark.parametrize("output", FRAMES)
 def test_pipeline(output):
-    kind, make = FRAMES[output]
+    package, make = FRAMES[output]
     with sklearn.config_context(enable_metadata_routing=True):
         steps = StandardScaler(), UCA(scale=False).set_fit_request(backgrounds=True)
         pipe = make_pipeline(*steps, transform_input=["backgrounds"]).set_output(transform=output)
         scores = pipe.fit(make(TARGET), backgrounds=(make(BACKGROUND),)).transform(make(TARGET))
-    assert isinstance(scores, kind)
+    assert isinstance(scores, package.DataFrame)
     mean, spread = TARGET.mean(axis=0), TARGET.std(axis=0)
     by_hand = UCA(scale=False).fit((TARGET - mean) / spread, backgrounds=(BACKGROUND - mean) / spread)
     np.testing.assert_allclose(np.asarray(scores), by_hand.transform((TARGET - mean) / spread), atol=1e-6)

@@ -73,9 +73,18 @@ def one_core() -> Iterator[None]:
 
 
 def n_workers() -> int:
-    """Cores this process may use: the affinity mask, lowered by ``OMP_NUM_THREADS`` or ``OPENBLAS_NUM_THREADS``."""
+    """Lanes for blocked passes: ``UCA_NUM_WORKERS`` where it is set, else the cores this process may use.
+
+    Those are the affinity mask, lowered by ``OMP_NUM_THREADS`` or ``OPENBLAS_NUM_THREADS``. ``UCA_NUM_WORKERS`` may also
+    exceed the number of cores, so that what happens on a larger machine can be tried on a small one.
+    """
     if _one_core.get():
         return 1
+    wanted = os.environ.get("UCA_NUM_WORKERS", "")
+    if wanted:
+        if not wanted.isdecimal() or int(wanted) < 1:
+            raise ValueError(f"UCA_NUM_WORKERS must be a whole number of at least 1, got {wanted!r}")
+        return int(wanted)
     cores = len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
     limits = [os.environ.get(name, "") for name in ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS")]
     return max(1, min([cores, *(int(limit) for limit in limits if limit.isdigit())]))
