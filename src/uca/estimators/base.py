@@ -234,7 +234,7 @@ def warn_constant(n_constant: Sequence[int], names: Sequence[str]) -> None:
     """Warn of features that are constant in the target or a background and were set to 0."""
     told = [f"{n} in {label_of(name)}" for n, name in zip(n_constant, (None, *names), strict=True) if n]
     if told:
-        warnings.warn(f"constant features were scaled to 0: {', '.join(told)}", UserWarning, stacklevel=4)
+        warnings.warn(f"constant features were scaled to 0: {', '.join(told)}", UserWarning, stacklevel=3)
 
 
 def _is_fitted_name(name: str) -> bool:
