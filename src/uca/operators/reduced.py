@@ -49,9 +49,7 @@ from .rounding import ENTRY, UNIT, frobenius, product_allowance, summation
 
 LANE_BYTES = 4_000_000
 EMPTY = 1e-8  # weight on a direction without variance below the accuracy of iterative eigenvectors: counts as none
-CONDITIONED = (
-    1e-9  # allowance, relative to the target's largest variance, above which the rows themselves are decomposed
-)
+CONDITIONED = 1e-8  # error, relative to the target's largest variance, from which the rows themselves are decomposed
 NORM_STEPS = 12  # of the power method
 NORM_ROOM = 1.5  # for what it misses
 
@@ -188,9 +186,8 @@ def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
     matrices = np.stack([part.T @ part for part in parts])
     products = np.array([product_allowance(n_rows, matrix) for matrix in matrices])
     # Each row is off by a share of its own size, so v'Sv by twice that share of the root of v'Sv and the trace.
-    shares = (
-        2.0 * UNIT * (summation(n_features) + summation(n_rows)) * np.array([np.linalg.norm(part) for part in parts])
-    )
+    sizes_of_rows = np.array([np.linalg.norm(part) for part in parts])
+    shares = 2.0 * UNIT * (summation(n_features) + summation(n_rows)) * sizes_of_rows
 
     def errors_at(vectors: Array, sizes: Array) -> Array:
         return shares * np.sqrt(np.maximum(sizes, 0.0)) + products
@@ -198,7 +195,7 @@ def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
     def lift(vectors: Array) -> Array:
         return as_rows(basis @ vectors)
 
-    allowances = shares * np.array([np.linalg.norm(part) for part in parts]) + products
+    allowances = shares * sizes_of_rows + products
     return _representation(blocks, DensePencil(matrices, n_features, allowances, errors_at), lift)
 
 
