@@ -1,4 +1,4 @@
-"""Time and peak memory of two jobs on the same data, in one fresh process, in turns."""
+"""Time and peak memory of ours and of its alternatives on the same data, in one fresh process, in turns."""
 
 from __future__ import annotations
 
@@ -13,15 +13,20 @@ CLEAR = Path("/proc/self/clear_refs")  # Linux: writing 5 starts the peak of the
 
 
 @dataclass(frozen=True)
-class Figures:
-    """Median seconds and growth of the peak resident size, in megabytes, of ours and of a peer; size of the input."""
+class Cost:
+    """Median seconds, and growth of the peak resident size in megabytes where it could be read."""
 
-    ours: float
-    peer: float
-    ours_mb: float | None
-    peer_mb: float | None
+    seconds: float
+    mb: float | None
+
+
+@dataclass(frozen=True)
+class Figures:
+    """What ours cost and what each alternative cost on the same data, in one run; size of the input."""
+
+    ours: Cost
+    peers: dict[str, Cost]
     input_mb: float
-    note: str = ""
 
 
 def status_kb(field: str) -> int:
@@ -42,19 +47,24 @@ def run(job: Callable[[], object]) -> tuple[float, float | None]:
     return seconds, None if before is None else (status_kb("VmHWM") - before) / 1024
 
 
+def cost(runs: list[tuple[float, float | None]]) -> Cost:
+    """Median of the times, largest growth of memory."""
+    return Cost(statistics.median(s for s, _ in runs), max((mb for _, mb in runs if mb is not None), default=None))
+
+
 def compare(
-    ours: Callable[[], object], peer: Callable[[], object], input_mb: float, repeats: int, note: str = ""
+    ours: Callable[[], object], peers: dict[str, Callable[[], object]], input_mb: float, repeats: int
 ) -> Figures:
-    """Both jobs in turns; medians of time, largest growth of memory. With several repeats the first is not counted."""
-    seen: dict[str, list[tuple[float, float | None]]] = {"ours": [], "peer": []}
+    """All jobs in turns; medians of time, largest growth of memory. With several repeats the first is not counted."""
+    jobs = [ours, *peers.values()]
+    seen: list[list[tuple[float, float | None]]] = [[] for _ in jobs]
     for turn in range(repeats + (repeats > 1)):
-        for name, job in (("ours", ours), ("peer", peer)):
+        for runs, job in zip(seen, jobs, strict=True):
             figures = run(job)
             if turn > 0 or repeats == 1:
-                seen[name].append(figures)
-    seconds = {name: statistics.median(f[0] for f in figures) for name, figures in seen.items()}
-    grown = {name: max((f[1] for f in figures if f[1] is not None), default=None) for name, figures in seen.items()}
-    return Figures(seconds["ours"], seconds["peer"], grown["ours"], grown["peer"], input_mb, note)
+                runs.append(figures)
+    costs = [cost(runs) for runs in seen]
+    return Figures(costs[0], dict(zip(peers, costs[1:], strict=True)), input_mb)
 
 
 def _child(workload: Callable[..., Figures], arguments: tuple, connection) -> None:

@@ -1,8 +1,10 @@
 """UCA beside its peers at every shape: time, peak memory and growth. Part of ``make bench``.
 
-Each workload runs in a fresh process, ours and the peer in turns on the same data. Figures are ratios of medians measured in
-one run; memory is the growth of the peak resident size. Targets are printed beside what was measured, reached or not. With
-``--save`` the figures go to docs/benchmarks.json and a plot of how time grows to docs/images/growth.png.
+Each workload runs in a fresh process, ours and all alternatives in turns on the same data: every solver of scikit-learn's
+PCA that suits the shape, or the settings of another package. The ratio is that of medians in one run, against the fastest,
+whose name stands in the row; memory is the growth of the peak resident size. Targets are printed beside what was measured,
+reached or not. ``--only TEXT`` runs the workloads whose name contains TEXT, ``--list`` names them all. With ``--save`` the
+figures go to docs/benchmarks.json, the tables of docs/scale.md and README.md are renewed, and the growth of time is drawn.
 """
 
 from __future__ import annotations
@@ -18,15 +20,15 @@ import sys
 import tempfile
 import time
 import warnings
-from dataclasses import asdict
+from dataclasses import asdict, dataclass
 from pathlib import Path
 
 import numpy as np
+import pca
 import sklearn
-from measure import Figures, compare, in_fresh_process, run
+from measure import Cost, Figures, compare, cost, in_fresh_process, run
 from pages import between
 from scipy import sparse
-from sklearn.decomposition import PCA
 
 from uca import UCA, __version__
 
@@ -48,44 +50,45 @@ def factors(rng, n: int, p: int, dtype=np.float64) -> np.ndarray:
     return rows
 
 
+def beside_pca(target, backgrounds, repeats: int) -> Figures:
+    """UCA beside PCA of the stacked rows, by every solver that suits the shape."""
+    rows = [target, *backgrounds]
+    stack = sparse.vstack(rows).tocsr() if sparse.issparse(target) else np.vstack(rows)
+    return compare(lambda: UCA().fit(target, backgrounds=backgrounds), pca.jobs(stack), megabytes(stack), repeats)
+
+
 def wide(p: int) -> Figures:
     rng = np.random.default_rng(p)
     target, background = (rng.standard_normal((100, p)) for _ in range(2))
-    stack = np.vstack([target, background])
-    repeats = 21 if p <= 10_000 else 7
-    return compare(
-        lambda: UCA().fit(target, backgrounds=background), lambda: PCA(2).fit(stack), megabytes(stack), repeats
-    )
+    return beside_pca(target, [background], 21 if p <= 10_000 else 7)
+
+
+def million_rows() -> list[np.ndarray]:
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal((50, 1_000_000), dtype=np.float32) for _ in range(2)]
 
 
 def million() -> Figures:
-    rng = np.random.default_rng(0)
-    target, background = (rng.standard_normal((50, 1_000_000), dtype=np.float32) for _ in range(2))
+    target, background = million_rows()
+    return beside_pca(target, [background], 3)
+
+
+def million_beside_gram() -> Figures:
+    target, background = million_rows()
     stack = np.vstack([target, background])
-    return compare(lambda: UCA().fit(target, backgrounds=background), lambda: stack @ stack.T, megabytes(stack), 7)
+    gram = {"bare Gram product": lambda: stack @ stack.T}
+    return compare(lambda: UCA().fit(target, backgrounds=background), gram, megabytes(stack), 7)
 
 
 def tall() -> Figures:
     rng = np.random.default_rng(0)
     target, *backgrounds = (rng.standard_normal((n, 100)) for n in (1_000_000, 300_000, 300_000, 300_000))
-    stack = np.vstack([target, *backgrounds])
-    return compare(
-        lambda: UCA().fit(target, backgrounds=backgrounds),
-        lambda: PCA(2, svd_solver="covariance_eigh").fit(stack),
-        megabytes(stack),
-        5,
-    )
+    return beside_pca(target, backgrounds, 5)
 
 
 def both_large() -> Figures:
     target, *backgrounds = (factors(np.random.default_rng(s), 5_000, 5_000) for s in range(3))
-    stack = np.vstack([target, *backgrounds])
-    return compare(
-        lambda: UCA().fit(target, backgrounds=backgrounds),
-        lambda: PCA(2, svd_solver="full").fit(stack),
-        megabytes(stack),
-        1,
-    )
+    return beside_pca(target, backgrounds, 3)
 
 
 def topics(n: int, p: int, stored: int, seed: int) -> sparse.csr_array:
@@ -105,13 +108,7 @@ def topics(n: int, p: int, stored: int, seed: int) -> sparse.csr_array:
 
 def sparse_rows() -> Figures:
     target, *backgrounds = (topics(n, 20_000, 400, s) for s, n in enumerate((100_000, 50_000, 50_000)))
-    stack = sparse.vstack([target, *backgrounds]).tocsr()
-    return compare(
-        lambda: UCA().fit(target, backgrounds=backgrounds),
-        lambda: PCA(2, svd_solver="arpack").fit(stack),
-        megabytes(stack),
-        1,
-    )
+    return beside_pca(target, backgrounds, 1)
 
 
 @contextlib.contextmanager
@@ -122,42 +119,65 @@ def quiet():
         yield
 
 
-def beside_slow_peer(target, background, peer) -> Figures:
-    """One run of the peer between two halves of many runs of ours; the first of ours is not counted."""
+def beside_slow_peer(target, background, peer_name: str, peer) -> Figures:
+    """One run of the peer with all BLAS threads and one with a single thread, between two halves of many runs of ours.
+
+    The first run of ours is not counted.
+    """
 
     def ours() -> object:
         return UCA().fit(target, backgrounds=background)
 
     ours()
     first = [run(ours) for _ in range(11)]
-    seconds, peer_mb = run(peer)
+    peers = {name: cost([run(job)]) for name, job in pca.with_one_thread({peer_name: peer}).items()}
     runs = first + [run(ours) for _ in range(11)]
-    memory = max((mb for _, mb in runs if mb is not None), default=None)
-    return Figures(float(np.median([s for s, _ in runs])), seconds, memory, peer_mb, megabytes(target, background))
+    return Figures(cost(runs), peers, megabytes(target, background))
+
+
+def peer_rows(p: int) -> list[np.ndarray]:
+    return [factors(np.random.default_rng(s), n, p) for s, n in enumerate((135, 270))]
 
 
 def contrastive_peer() -> Figures:
     from contrastive import CPCA as Peer
 
-    target, background = (factors(np.random.default_rng(s), n, 1_000) for s, n in enumerate((135, 270)))
+    target, background = peer_rows(1_000)
 
     def peer() -> None:
         with quiet():
             Peer(n_components=2).fit_transform(target, background, plot=False, gui=False)
 
-    return beside_slow_peer(target, background, peer)
+    return beside_slow_peer(target, background, "contrastive, automatic", peer)
+
+
+def contrastive_given_alpha() -> Figures:
+    """For a user who knows alpha: one eigenproblem instead of 41."""
+    from contrastive import CPCA as Peer
+
+    target, background = peer_rows(1_000)
+
+    def peer() -> None:
+        with quiet():
+            Peer(n_components=2).fit_transform(target, background, alpha_selection="manual", alpha_value=1.0)
+
+    return beside_slow_peer(target, background, "contrastive, one given alpha", peer)
 
 
 def gcpca_peer() -> Figures:
     from generalized_contrastive_PCA import gcPCA
 
-    target, background = (factors(np.random.default_rng(s), n, 2_000) for s, n in enumerate((135, 270)))
+    target, background = peer_rows(2_000)
 
-    def peer() -> None:
-        with quiet():
-            gcPCA(method="v4", Ncalc=2).fit(target, background)
+    def fit(version: str):
+        def peer() -> None:
+            with quiet():
+                gcPCA(method=version, Ncalc=2).fit(target, background)
 
-    return beside_slow_peer(target, background, peer)
+        return peer
+
+    peers = pca.with_one_thread({f"gcPCA {version}": fit(version) for version in ("v1", "v2", "v3", "v4")})
+    return compare(lambda: UCA().fit(target, backgrounds=background), peers, megabytes(target, background), 7)
 
 
 LIMITED = """
@@ -237,43 +257,98 @@ def growth() -> dict[str, dict[str, object]]:
     return curves
 
 
+# Workload, and the ratio to the fastest alternative that we want to reach; None where there is no target.
 WORKLOADS = {
-    **{
-        f"wide, 100 + 100 rows, p = {p:,}": (wide, (p,), "PCA(2)", 0.3) for p in (1_000, 3_000, 10_000, 30_000, 100_000)
-    },
-    "wide, 50 + 50 rows, p = 1,000,000, float32": (million, (), "bare Gram product", 2.0),
-    "tall, 1,000,000 + 3 x 300,000 rows, p = 100": (tall, (), "PCA covariance_eigh", 1.3),
-    "5,000 + 2 x 5,000 rows, p = 5,000": (both_large, (), "PCA(2) full", 0.3),
-    "sparse 2 %, 100,000 + 2 x 50,000 rows, p = 20,000": (sparse_rows, (), "PCA(2) arpack", 3.0),
-    "135 + 270 rows, p = 1,000": (contrastive_peer, (), "contrastive, automatic", 1 / 1000),
-    "135 + 270 rows, p = 2,000": (gcpca_peer, (), "gcPCA v4", 1 / 10),
+    **{f"wide, 100 + 100 rows, p = {p:,}": (wide, (p,), 0.3) for p in (1_000, 3_000, 10_000, 30_000, 100_000)},
+    "wide, 50 + 50 rows, p = 1,000,000, float32": (million, (), 0.3),
+    "wide, 50 + 50 rows, p = 1,000,000, float32, a product alone": (million_beside_gram, (), 2.0),
+    "tall, 1,000,000 + 3 x 300,000 rows, p = 100": (tall, (), 1.3),
+    "5,000 + 2 x 5,000 rows, p = 5,000": (both_large, (), 0.3),
+    "sparse 2 %, 100,000 + 2 x 50,000 rows, p = 20,000": (sparse_rows, (), 3.0),
+    "135 + 270 rows, p = 1,000": (contrastive_peer, (), 1 / 1000),
+    "135 + 270 rows, p = 1,000, alpha known": (contrastive_given_alpha, (), None),
+    "135 + 270 rows, p = 2,000": (gcpca_peer, (), 1 / 10),
 }
 
 
-def row(name: str, peer: str, target: float, figures: Figures) -> str:
-    ratio = figures.ours / figures.peer
-    memory = "" if figures.ours_mb is None else f"{figures.ours_mb:8.0f} {figures.peer_mb:8.0f} {figures.input_mb:8.0f}"
-    told = f"{ratio:9.3g} <= {target:<6g} {'reached' if ratio <= target else 'MISSED'}"
-    return f"{name:<50} {peer:<24} {figures.ours:9.3f} {figures.peer:9.3f} {told:<28} {memory}"
+@dataclass(frozen=True)
+class Row:
+    """A workload with its alternatives, fastest first."""
+
+    workload: str
+    target: float | None
+    figures: Figures
+
+    @classmethod
+    def saved(cls, entry: dict) -> Row:
+        peers = {name: Cost(**costs) for name, costs in entry["peers"].items()}
+        return cls(entry["workload"], entry["target"], Figures(Cost(**entry["ours"]), peers, entry["input_mb"]))
+
+    def entry(self) -> dict:
+        return {"workload": self.workload, "target": self.target, **asdict(self.figures)}
+
+    @property
+    def ranked(self) -> list[str]:
+        return sorted(self.figures.peers, key=lambda name: self.figures.peers[name].seconds)
+
+    @property
+    def fastest(self) -> str:
+        return self.ranked[0]
+
+    @property
+    def fastest_exact(self) -> str | None:
+        """The fastest alternative that is exact, where the fastest of all is not."""
+        return None if pca.is_exact(self.fastest) else next(filter(pca.is_exact, self.ranked), None)
+
+    def ratio(self, peer: str | None = None) -> float:
+        """Our time over that of an alternative, by default the fastest."""
+        return self.figures.ours.seconds / self.figures.peers[peer or self.fastest].seconds
+
+    @property
+    def verdict(self) -> str:
+        if self.target is None:
+            return "none"
+        return f"≤ {self.target:g}" + ("" if self.ratio() <= self.target else ", missed")
+
+    @property
+    def others(self) -> str:
+        """Time and ratio of the other alternatives, each at the better of its thread settings."""
+        best: dict[str, str] = {}
+        for name in self.ranked:
+            best.setdefault(name.removesuffix(pca.ONE_THREAD), name)
+        told = (f"{n} {seconds(self.figures.peers[n].seconds)}, ratio {self.ratio(n):.2g}" for n in best.values())
+        return "; ".join(list(told)[1:])
+
+    @property
+    def memory(self) -> str:
+        grown = (self.figures.ours.mb, self.figures.peers[self.fastest].mb)
+        return " / ".join("?" if mb is None else f"{mb:.0f}" for mb in (*grown, self.figures.input_mb)) + " MB"
+
+
+def line(row: Row) -> str:
+    ours, peer = row.figures.ours.seconds, row.figures.peers[row.fastest].seconds
+    told = f"{row.ratio():.2g}, target {row.verdict}"
+    others = f"\n{'':<60} also: {row.others}" if row.others else ""
+    return f"{row.workload:<60} {row.fastest:<32} {ours:9.3f} {peer:9.3f} {told:<28} {row.memory}{others}"
 
 
 def markdown(saved: dict) -> str:
     """The table of docs/scale.md."""
-    lines = [
-        "\n| workload | beside | UCA | peer | ratio | target | extra memory, UCA / peer / input |",
-        "|---|---|---|---|---|---|---|",
-    ]
-    for entry in saved["workloads"]:
-        ratio = entry["ours"] / entry["peer"]
-        missed = "" if ratio <= entry["target"] else ", missed"
-        memory = (
-            ""
-            if entry["ours_mb"] is None
-            else f"{entry['ours_mb']:.0f} / {entry['peer_mb']:.0f} / {entry['input_mb']:.0f} MB"
-        )
+    heads = (
+        "workload",
+        "fastest alternative",
+        "UCA",
+        "it",
+        "ratio",
+        "target",
+        "others, same run",
+        "extra memory, UCA / it / input",
+    )
+    lines = [f"\n| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for row in map(Row.saved, saved["workloads"]):
+        times = f"{seconds(row.figures.ours.seconds)} | {seconds(row.figures.peers[row.fastest].seconds)}"
         lines.append(
-            f"| {entry['workload']} | {entry['beside']} | {seconds(entry['ours'])} | {seconds(entry['peer'])} | {ratio:.2g} "
-            f"| ≤ {entry['target']:g}{missed} | {memory} |"
+            f"| {row.workload} | {row.fastest} | {times} | {row.ratio():.2g} | {row.verdict} | {row.others} | {row.memory} |"
         )
     lines += ["", f"({saved['versions']}; {saved['machine']}; {saved['date']})", ""]
     return "\n".join(lines)
@@ -285,8 +360,12 @@ def seconds(value: float) -> str:
 
 def short(saved: dict) -> str:
     """The rows of the README's table."""
-    rows = [f"| {e['workload']} | {e['beside']} | {e['ours'] / e['peer']:.2g} |" for e in saved["workloads"]]
-    return "\n".join(["\n| workload | beside | ratio of times |", "|---|---|---|", *rows, ""])
+    lines = ["\n| workload | beside the fastest alternative | ratio of times |", "|---|---|---|"]
+    for row in map(Row.saved, saved["workloads"]):
+        exact = row.fastest_exact
+        more = f" (exact: {exact}, {row.ratio(exact):.2g})" if exact else ""
+        lines.append(f"| {row.workload} | {row.fastest}{more} | {row.ratio():.2g} |")
+    return "\n".join([*lines, ""])
 
 
 def draw(curves: dict[str, dict[str, object]], path: Path) -> None:
@@ -318,37 +397,28 @@ def write(saved: dict) -> None:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--only", help="run workloads whose name or peer contains this")
-    parser.add_argument("--save", action="store_true", help="write docs/benchmarks.json and docs/images/growth.png")
+    parser.add_argument("--only", help="run workloads whose name contains this")
+    parser.add_argument("--list", action="store_true", help="name the workloads and end")
+    parser.add_argument("--save", action="store_true", help="write the figures, tables and plot of the docs")
     parser.add_argument(
         "--folder", help="where 8 GB may be written for a while (default: the system's temporary folder)"
     )
     options = parser.parse_args()
+    if options.list:
+        print(*WORKLOADS, sep="\n")
+        return
     machine = f"{os.cpu_count()} cores, {platform.machine()}, Python {platform.python_version()}"
     versions = f"uca {__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}"
     print(f"{versions}; {machine}; medians in one run, memory is growth of the peak in MB\n")
-    heads = f"{'UCA s':>9} {'peer s':>9} {'ratio, target':<28} {'UCA MB':>8} {'peer':>8} {'input':>8}"
-    print(f"{'workload':<50} {'beside':<24} {heads}")
+    heads = f"{'UCA s':>9} {'it, s':>9} {'ratio':<28} MB: UCA / it / input"
+    print(f"{'workload':<60} {'fastest alternative':<32} {heads}")
+    table = measured(options.only or "")
     saved: dict[str, object] = {"versions": versions, "machine": machine, "date": time.strftime("%Y-%m-%d")}
-    table = []
-    for name, (workload, arguments, peer, target) in WORKLOADS.items():
-        if options.only and options.only not in name and options.only not in peer:
-            continue
-        try:
-            figures = in_fresh_process(workload, *arguments)
-        except EOFError:
-            print(f"{name:<50} failed: is the peer installed? pip install unique-component-analysis[bench]")
-            continue
-        print(row(name, peer, target, figures), flush=True)
-        table.append({"workload": name, "beside": peer, "target": target, **asdict(figures)})
     if options.only:
-        if options.save:  # renew these rows, keep the others
-            saved = json.loads((DOCS / "benchmarks.json").read_text())
-            renewed = {entry["workload"]: entry for entry in table}
-            saved["workloads"] = [renewed.get(entry["workload"], entry) for entry in saved["workloads"]]
-            write(saved)
+        if options.save and table:
+            write(renewed(json.loads((DOCS / "benchmarks.json").read_text()), table))
         return
-    saved["workloads"] = table
+    saved["workloads"] = [row.entry() for row in table]
     saved["out_of_core"] = out_of_core(options.folder)
     print("\n8 GB on disk, 2 GB of address space:", saved["out_of_core"])
     saved["growth"] = growth()
@@ -356,6 +426,29 @@ def main() -> None:
         print(f"time grows with {name}: log-log slope {curve['slope']:.2f}")
     if options.save:
         write(saved)
+
+
+def measured(only: str) -> list[Row]:
+    """Run the workloads whose name contains a text, each in a process of its own, and print them."""
+    table = []
+    for name, (workload, arguments, target) in WORKLOADS.items():
+        if only not in name:
+            continue
+        try:
+            row = Row(name, target, in_fresh_process(workload, *arguments))
+        except EOFError:
+            print(f"{name:<60} failed: is the peer installed? pip install unique-component-analysis[bench]")
+            continue
+        print(line(row), flush=True)
+        table.append(row)
+    return table
+
+
+def renewed(saved: dict, table: list[Row]) -> dict:
+    """The saved figures with some rows renewed or added, in the order of the workloads; rows of no workload go."""
+    entries = {entry["workload"]: entry for entry in saved["workloads"]}
+    entries |= {row.workload: row.entry() for row in table}
+    return {**saved, "workloads": [entries[name] for name in WORKLOADS if name in entries]}
 
 
 if __name__ == "__main__":

@@ -2,15 +2,22 @@
 
 from __future__ import annotations
 
+import contextlib
+import io
+import warnings
+
 import numpy as np
 import pytest
 from needs import Optional
 from scipy import sparse
 from scipy.linalg import eigh, subspace_angles
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_digits, load_iris, load_wine
 from sklearn.decomposition import PCA
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from uca import CPCA, UCA, CPCAPlusPlus, pool
+from uca.estimators.cpca import score_affinity, select_alphas
+from uca.operators.dense import DenseCovariance
 
 pd, pl, da = Optional("pandas"), Optional("polars"), Optional("dask.array")
 
@@ -95,24 +102,55 @@ class TestCPCA:
         again = CPCA().fit(target, backgrounds=background)
         assert [result.alpha for result in again.results_] == selected
 
-    def test_affinity_is_the_product_of_cosines(self, rng):
-        target, background = make(rng)
-        model = CPCA(alpha=[0.0, 1.0, 50.0]).fit(target, backgrounds=background)
-        for i, a in enumerate(model.results_):
-            for j, b in enumerate(model.results_):
-                expected = np.prod(np.cos(subspace_angles(a.components.T, b.components.T)))
+    @pytest.mark.parametrize("representation", ["covariance", "reduced", "implicit"])
+    def test_affinity_is_the_product_of_cosines_between_scores(self, rng, representation):
+        target, background = make(rng, p=60)
+        model = CPCA(alpha=[0.0, 1.0, 50.0], scale=False, representation=representation)
+        model.fit(target, backgrounds=background)
+        scores = [(target - target.mean(axis=0)) @ result.components.T for result in model.results_]
+        for i, a in enumerate(scores):
+            for j, b in enumerate(scores):
+                expected = np.prod(np.cos(subspace_angles(a, b)))
                 assert model.affinity_[i, j] == pytest.approx(expected, abs=1e-7)
 
-    def test_medoids_of_clear_groups(self):
-        from uca.estimators.cpca import select_medoids
+    def test_affinity_where_the_target_does_not_vary(self):
+        """Diagonal matrices: scores of axis 2 are zero, so they span less than those of axes 0 and 1."""
+        axes = np.eye(3)
+        target = DenseCovariance(np.diag([2.0, 1.0, 0.0]))
+        affinity = score_affinity(target, [axes[:, [0, 1]], axes[:, [0, 2]], axes[:, [2, 0]], axes[:, [1, 2]]])
+        expected = [[1, 0, 0, 0], [0, 1, 1, 0], [0, 1, 1, 0], [0, 0, 0, 1]]
+        np.testing.assert_allclose(affinity, expected, atol=1e-12)
 
-        groups = np.repeat([0, 1, 2], [5, 4, 6])
-        affinity = np.where(groups[:, None] == groups, 0.9, 0.05)
-        affinity[2, :5] = affinity[:5, 2] = affinity[7, 5:9] = affinity[5:9, 7] = affinity[9, 9:] = affinity[9:, 9] = (
-            0.99
-        )
+    @pytest.mark.parametrize(("first", "expected"), [(range(5), [7, 9]), (range(5, 9), [2, 9]), (range(9, 15), [2, 7])])
+    def test_medoids_of_clear_groups_without_that_of_the_first_value(self, first, expected):
+        """Three groups with a centre each; the value in the first place belongs to one of them, which is dropped."""
+        groups = [range(5), range(5, 9), range(9, 15)]
+        affinity = np.full((15, 15), 0.05)
+        for group, centre in zip(groups, (2, 7, 9), strict=True):
+            affinity[np.ix_(group, group)] = 0.9
+            affinity[centre, group] = affinity[group, centre] = 0.99
         np.fill_diagonal(affinity, 1.0)
-        assert select_medoids(affinity, 3, None) == [2, 7, 9]
+        order = [*first, *(i for i in range(15) if i not in first)]  # positions of the shuffled matrix
+        selected = select_alphas(affinity[np.ix_(order, order)], 2, None)
+        assert sorted(order[i] for i in selected) == expected
+
+    def test_two_members_are_equal_and_the_smaller_is_taken(self):
+        """Rounding must not decide: a medoid of two is the first, whichever sum came out larger in the last digit."""
+        affinity = np.kron(np.eye(3), np.full((2, 2), 0.9)) + 0.01
+        np.fill_diagonal(affinity, 1.0)
+        affinity[3, 3] += 1e-15
+        assert select_alphas(affinity, 2, None) == [2, 4]
+
+    def test_as_many_as_are_tried(self, rng):
+        target, background = make(rng)
+        model = CPCA(n_alphas=5, n_select=5).fit(target, backgrounds=background)
+        assert [result.alpha for result in model.results_] == model.alphas_[1:].tolist()
+
+    def test_nothing_to_select(self, rng):
+        """With as many components as features, every alpha spans the whole space."""
+        target, background = make(rng, p=2)
+        model = CPCA().fit(target, backgrounds=background)
+        assert [result.alpha for result in model.results_] == [0.0]
 
     @pytest.mark.parametrize("alpha", [0.5, 2.0, 20.0])
     def test_peer_contrastive(self, rng, alpha):
@@ -123,6 +161,126 @@ class TestCPCA:
         peer.fit(target.copy(), background.copy())
         ours = CPCA(alpha=alpha).fit_transform(target, backgrounds=background)
         assert subspace_angles(peer.cpca_alpha(peer.fg, alpha), ours).max() < 1e-7
+
+
+def by_class(load, target, background):
+    """Rows of some classes against those of others."""
+    values, classes = load(return_X_y=True)
+    return values[np.isin(classes, target)], values[np.isin(classes, background)]
+
+
+def diabetes_halves():
+    values, progression = load_diabetes(return_X_y=True)
+    worse = progression > np.median(progression)
+    return values[worse], values[~worse]
+
+
+def simulated(seed, n_target, n_background, p, n_shared, freedom=np.inf):
+    """Factors that both datasets share and two that only the target has; t-distributed where freedom is finite."""
+    rng = np.random.default_rng(seed)
+    shared, own = rng.standard_normal((n_shared, p)), rng.standard_normal((2, p))
+
+    def draw(n, k):
+        return rng.standard_normal((n, k)) if np.isinf(freedom) else rng.standard_t(freedom, (n, k))
+
+    target = 2 * draw(n_target, n_shared) @ shared + draw(n_target, 2) @ own + draw(n_target, p)
+    return target, 2 * draw(n_background, n_shared) @ shared + draw(n_background, p)
+
+
+SELECTION = {
+    "breast cancer, malignant": lambda: by_class(load_breast_cancer, 0, 1),
+    "breast cancer, benign": lambda: by_class(load_breast_cancer, 1, 0),
+    "wine 1, 2 against 0": lambda: by_class(load_wine, [1, 2], 0),
+    "wine 0, 1 against 2": lambda: by_class(load_wine, [0, 1], 2),
+    "wine 0, 2 against 1": lambda: by_class(load_wine, [0, 2], 1),
+    "iris 1, 2 against 0": lambda: by_class(load_iris, [1, 2], 0),
+    "iris 0, 1 against 2": lambda: by_class(load_iris, [0, 1], 2),
+    "digits 3, 8 against 0": lambda: by_class(load_digits, [3, 8], 0),
+    "digits 4, 9 against 7": lambda: by_class(load_digits, [4, 9], 7),
+    "digits 5, 6 against 8": lambda: by_class(load_digits, [5, 6], 8),
+    "diabetes, worse half": diabetes_halves,
+    "simulated, 200 + 200, p = 10": lambda: simulated(0, 200, 200, 10, 2),
+    "simulated, 300 + 300, p = 20, t(4)": lambda: simulated(0, 300, 300, 20, 3, freedom=4),
+    "simulated, wide, 20 + 30, p = 60": lambda: simulated(2, 20, 30, 60, 3),
+    "simulated, 150 + 90, p = 5": lambda: simulated(0, 150, 90, 5, 1),
+}
+
+
+def selected_by_peer(target, background, standardize, **options):
+    """Selected alphas of ``contrastive``, without the 0 that it puts first, and its affinities."""
+    contrastive = pytest.importorskip("contrastive", reason="peer not installed: pip install contrastive")
+    peer = contrastive.CPCA(standardize=standardize, n_components=options.pop("n_components", 2))
+    np.random.seed(0)  # noqa: NPY002 - its clustering draws from the global generator
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # it divides by the deviations of constant pixels
+        _, alphas = peer.fit_transform(target.copy(), background.copy(), return_alphas=True, **options)
+    assert alphas[0] == 0
+    return alphas[1:], peer.get_affinity_matrix()
+
+
+class TestSelectionOfThePeer:
+    """Selected alphas equal those of ``contrastive`` 1.2.
+
+    Both cluster by k-means from random starts, so there is an answer to compare only where the starts do not matter: each
+    set here gave one selection in 30 seeds of the package and in 30 of ours. Left out because it did not: iris 0 and 2
+    against 1, digits 1 and 7 against 3, and simulations with other seeds. Left out because components at large alpha lie
+    in features that are constant, where the package compares rounding noise: digits 0 and 1 against 2, diabetes by sex.
+    """
+
+    @pytest.mark.parametrize("standardize", [True, False], ids=["standardised", "raw"])
+    @pytest.mark.parametrize("name", SELECTION)
+    def test_same_alphas(self, name, standardize):
+        target, background = SELECTION[name]()
+        expected, affinity = selected_by_peer(target, background, standardize)
+        if standardize:  # as the peer does it, by the population deviation
+            target, background = (standardised(rows) for rows in (target, background))
+        model = CPCA(scale=False).fit(target, backgrounds=background)
+        # 5e-10 was seen for features in units 1e8 apart, 1e-12 elsewhere.
+        np.testing.assert_allclose(model.affinity_, affinity, atol=1e-7)
+        np.testing.assert_allclose([result.alpha for result in model.results_], expected, rtol=1e-6)
+
+    @pytest.mark.parametrize(
+        ("ours", "theirs"),
+        [
+            ({"n_select": 2}, {"n_alphas_to_return": 3}),
+            ({"n_alphas": 25, "max_log_alpha": 2}, {"n_alphas": 25, "max_log_alpha": 2}),
+        ],
+        ids=["two values", "another grid"],
+    )
+    def test_same_alphas_with_other_settings(self, ours, theirs):
+        target, background = SELECTION["breast cancer, malignant"]()
+        expected, _ = selected_by_peer(target, background, True, **theirs)
+        model = CPCA(scale=False, **ours).fit(standardised(target), backgrounds=standardised(background))
+        np.testing.assert_allclose([result.alpha for result in model.results_], expected, rtol=1e-6)
+
+    def test_three_components(self):
+        """From three components on, the package multiplies the two largest cosines; the publication and we, all.
+
+        Nothing else differs: from the package's affinities our selection is the package's.
+        """
+        target, background = (standardised(rows) for rows in SELECTION["breast cancer, malignant"]())
+        expected, affinity = selected_by_peer(target, background, False, n_components=3)
+        model = CPCA(3, scale=False).fit(target, backgrounds=background)
+        at = [0, 15, 30]
+        few = CPCA(3, alpha=model.alphas_[at], scale=False).fit(target, backgrounds=background).results_
+        scores = [target @ result.components.T for result in few]
+        cosines = np.array([[np.cos(subspace_angles(a, b))[::-1] for b in scores] for a in scores])
+        np.testing.assert_allclose(affinity[np.ix_(at, at)], cosines[..., :2].prod(axis=-1), atol=1e-7)
+        np.testing.assert_allclose(model.affinity_[np.ix_(at, at)], cosines.prod(axis=-1), atol=1e-7)
+        np.testing.assert_allclose(model.alphas_[select_alphas(affinity, 3, None)], expected, rtol=1e-6)
+
+    def test_same_alphas_by_default(self):
+        """With equal numbers of rows the divisor of the deviation does not matter: nothing to do by hand."""
+        target, background = SELECTION["simulated, 200 + 200, p = 10"]()
+        expected, _ = selected_by_peer(target, background, True)
+        model = CPCA().fit(target, backgrounds=background)
+        np.testing.assert_allclose([result.alpha for result in model.results_], expected, rtol=1e-6)
+
+
+def standardised(rows):
+    """By the population deviation; constant features become 0."""
+    deviations = rows.std(axis=0)
+    return (rows - rows.mean(axis=0)) / np.where(deviations > 0, deviations, 1)
 
 
 class TestCPCAPlusPlus:
@@ -179,7 +337,7 @@ def test_several_backgrounds_are_refused(rng, model):
         (CPCA(alpha=[]), "at least 0"),
         (CPCA(alpha="best"), "alpha must be one of 'auto'"),
         (CPCA(alpha=[1, "a"]), "a number or a list of numbers"),
-        (CPCA(n_select=50), "n_select=50 is more than"),
+        (CPCA(n_select=41), "n_select=41 is more than the n_alphas=40 values tried besides 0"),
         (CPCA(max_log_alpha=20), "max_log_alpha must be a number between -1 and 15"),
         (CPCAPlusPlus(shrinkage=2), "shrinkage must be a number between 0 and 1"),
     ],

@@ -1,7 +1,8 @@
 """Contrastive PCA with one background.
 
 cPCA (Abid, Zhang, Bagaria & Zou 2018) takes the top eigenvectors of ``A - alpha B``; alpha is the user's choice, or a few
-values are selected by clustering the subspaces that many values give.
+values are selected by clustering what many values show. The selection is that of the authors' package ``contrastive``,
+written from its description and checked against its answers.
 """
 
 from __future__ import annotations
@@ -16,10 +17,14 @@ from sklearn.utils import check_random_state
 from .._parameters import check_choice, check_number, check_positive_int, seed_from
 from .._types import Array
 from ..eigen import fix_signs, top_eigenpairs
-from ..operators.base import Eigenpairs, Pencil
+from ..operators.base import CovarianceOperator, Eigenpairs, Pencil
 from ..operators.recycled import recycled
 from ..operators.representation import Representation
+from ..operators.units import in_user_units
 from .one_background import SINGULAR, OneBackground, matrix_of
+
+ALIKE = 1 - 1e-9  # affinities above this differ from 1 by rounding
+NO_VARIANCE = 1e-14  # variance along a direction, as a share of the trace, that is rounding
 
 
 @dataclass(frozen=True)
@@ -51,14 +56,16 @@ class CPCA(OneBackground):
     n_components : int, default=2
     alpha : "auto", float, or list of floats, default="auto"
         Strength of the contrast: 0 is PCA of the target, infinity is PCA of the target where the background does not vary.
-        A list fits each value; the first is the model's. "auto" tries 0 and ``n_alphas`` log-spaced values, clusters the
-        subspaces they give into ``n_select`` groups and takes the medoid of each; the middle one is the model's, and all
-        are in ``results_``. The publication leaves the choice between them to the user's eye.
+        A list fits each value; the first is the model's. "auto" is the published selection: it tries 0 and ``n_alphas``
+        log-spaced values, clusters them by ``affinity_`` into ``n_select + 1`` groups, drops the group that holds 0 (what
+        PCA shows) and takes the medoid of each other group. The middle one is the model's, and all are in ``results_``.
+        The publication leaves the choice between them to the user's eye. Where every value shows the same, as with as
+        many components as features, there is nothing to select: the result is that of 0.
     n_alphas : int, default=40
         Values tried besides 0, from 0.1 to ``10 ** max_log_alpha``.
     max_log_alpha : float, default=3
     n_select : int, default=3
-        Number of values to select.
+        Number of values to select, at most ``n_alphas``. Fewer are selected where there are fewer groups.
     center, scale, whiten, representation
         As in :class:`uca.UCA`.
     random_state : int, RandomState or None, default=None
@@ -75,7 +82,8 @@ class CPCA(OneBackground):
     alphas_ : array of shape (t,)
         The values that were tried.
     affinity_ : array of shape (t, t)
-        Product of the cosines of the principal angles between the subspaces.
+        How alike two values show the target: product of the cosines of the principal angles between the subspaces that
+        the target's scores span.
     results_ : tuple of ContrastiveResult
         One for each selected (or given) alpha, in ascending (or given) order.
     background_names_, mean_, scale_, n_samples_, n_features_in_, feature_names_in_, representation_
@@ -128,9 +136,9 @@ class CPCA(OneBackground):
         check_positive_int("n_alphas", self.n_alphas)
         check_positive_int("n_select", self.n_select)
         check_number("max_log_alpha", self.max_log_alpha, -1, 15)
-        if self.n_select > self.n_alphas + 1:
+        if self.n_select > self.n_alphas:
             raise ValueError(
-                f"n_select={self.n_select} is more than the n_alphas + 1 = {self.n_alphas + 1} values tried"
+                f"n_select={self.n_select} is more than the n_alphas={self.n_alphas} values tried besides 0"
             )
         self._alphas()
 
@@ -147,15 +155,17 @@ class CPCA(OneBackground):
             raise ValueError(f"alpha must be 'auto' or hold numbers of at least 0; got {self.alpha!r}")
         return values
 
-    def _solve(self, held: Representation, k: int, dtype: np.dtype) -> dict[str, Any]:
+    def _solve(self, held: Representation, powers: Array, k: int, dtype: np.dtype) -> dict[str, Any]:
         pencil = recycled(held.pencil, seed_from(self.random_state))
         alphas = self._alphas() if pencil.n_backgrounds else np.zeros(1)
-        pairs = [contrastive_eigenpairs(pencil, float(alpha), k) for alpha in alphas]
-        affinity = subspace_affinity([pair.vectors for pair in pairs])
+        # alpha carries the units of target over background.
+        own_alphas = in_user_units(alphas, powers[-1] - powers[0])
+        pairs = [contrastive_eigenpairs(pencil, float(alpha), k) for alpha in own_alphas]
+        affinity = score_affinity(pencil.target, [pair.vectors for pair in pairs])
         chosen = list(range(len(alphas)))
         if isinstance(self.alpha, str) and len(alphas) > 1:
-            chosen = select_medoids(affinity, self.n_select, self.random_state)
-        results = tuple(_result(held, float(alphas[i]), pairs[i], dtype) for i in chosen)
+            chosen = select_alphas(affinity, self.n_select, self.random_state)
+        results = tuple(_result(held, powers, float(alphas[i]), pairs[i], dtype) for i in chosen)
         model = results[len(results) // 2] if isinstance(self.alpha, str) else results[0]
         return {
             "alpha_": model.alpha,
@@ -165,15 +175,16 @@ class CPCA(OneBackground):
             "components_": model.components,
             "eigenvalues_": model.eigenvalues,
             "explained_variance_": model.explained_variance,
-            "explained_variance_ratio_": model.explained_variance / pencil.target.trace,
+            "explained_variance_ratio_": in_user_units(model.explained_variance, -powers[0]) / pencil.target.trace,
             "background_variance_": model.background_variance,
         }
 
 
-def _result(held: Representation, alpha: float, pairs: Eigenpairs, dtype: np.dtype) -> ContrastiveResult:
-    variances = held.pencil.variances(pairs.vectors)
+def _result(held: Representation, powers: Array, alpha: float, pairs: Eigenpairs, dtype: np.dtype) -> ContrastiveResult:
+    variances = in_user_units(held.pencil.variances(pairs.vectors), powers[:, np.newaxis])
     components = fix_signs(held.lift(pairs.vectors)).astype(dtype, copy=False)
-    return ContrastiveResult(alpha, components, pairs.values, variances[0], variances[1:].T.copy())
+    values = in_user_units(pairs.values, powers[0])
+    return ContrastiveResult(alpha, components, values, variances[0], variances[1:].T.copy())
 
 
 def contrastive_eigenpairs(pencil: Pencil, alpha: float, k: int) -> Eigenpairs:
@@ -191,20 +202,47 @@ def contrastive_eigenpairs(pencil: Pencil, alpha: float, k: int) -> Eigenpairs:
     return Eigenpairs(inner[0][::-1][:k], null @ inner[1][:, ::-1][:, :k])
 
 
-def subspace_affinity(bases: list[Array]) -> Array:
-    """Product of the cosines of the principal angles between every two subspaces, from orthonormal bases."""
+def score_affinity(target: CovarianceOperator, bases: list[Array]) -> Array:
+    """Product of the cosines of the principal angles between the subspaces that the target's scores span.
+
+    Scores are ``Y V``, so their inner products are ``V_i' A V_j`` and no row of the data is needed. A direction without
+    variance in the target adds nothing to the scores; subspaces of different dimension have affinity 0.
+    """
     stack = np.stack(bases)
-    return np.abs(np.linalg.det(np.einsum("idk,jdl->ijkl", stack, stack)))
+    t, size, k = stack.shape
+    images = (target @ np.hstack(bases)).reshape(size, t, k).transpose(1, 0, 2)  # one pass over the data
+    variances, rotations = np.linalg.eigh(np.einsum("idk,idl->ikl", stack, images))
+    varies = variances > NO_VARIANCE * target.trace
+    factors = np.divide(1.0, np.sqrt(np.abs(variances)), out=np.zeros_like(variances), where=varies)
+    whiten = rotations * factors[:, np.newaxis, :]  # the columns of Y V_i whiten_i are orthonormal, up to n - 1
+    dimensions = varies.sum(axis=1)
+    affinity = np.empty((t, t))
+    for i in range(t):
+        cross = whiten[i].T @ np.einsum("dk,jdl->jkl", stack[i], images) @ whiten
+        cosines = np.linalg.svd(cross, compute_uv=False)
+        missing = np.arange(k) >= np.maximum(dimensions[i], dimensions)[:, np.newaxis]
+        affinity[i] = np.where(missing, 1.0, cosines).prod(axis=1)
+    return affinity
 
 
-def select_medoids(affinity: Array, n_select: int, random_state: Any) -> list[int]:
-    """Positions of the medoid of each cluster of a spectral clustering, in ascending order."""
+def select_alphas(affinity: Array, n_select: int, random_state: Any) -> list[int]:
+    """Positions of the selected values, in ascending order: the medoid of each cluster except that of the first value.
+
+    The first value is alpha = 0, plain PCA: its cluster shows nothing that is contrastive.
+    """
+    if affinity.min() > ALIKE:
+        return [0]
+    if n_select + 1 >= len(affinity):  # each value is a cluster
+        return list(range(1, len(affinity)))
     generator = check_random_state(seed_from(random_state))
+    clustering = SpectralClustering(n_select + 1, affinity="precomputed", random_state=generator)
     # A floor keeps the graph connected, which the clustering needs, where subspaces are exactly orthogonal.
-    clustering = SpectralClustering(n_select, affinity="precomputed", random_state=generator)
     labels = clustering.fit_predict(np.maximum((affinity + affinity.T) / 2, 1e-12))
-    medoids = []
-    for label in np.unique(labels):
-        members = np.flatnonzero(labels == label)
-        medoids.append(int(members[affinity[np.ix_(members, members)].sum(axis=1).argmax()]))
-    return sorted(medoids)
+    clusters = (np.flatnonzero(labels == label) for label in np.unique(labels) if label != labels[0])
+    return sorted(_medoid(affinity, members) for members in clusters)
+
+
+def _medoid(affinity: Array, members: Array) -> int:
+    """The member with the largest sum of affinities to the others; the first of equals, as two members always are."""
+    sums = affinity[np.ix_(members, members)].sum(axis=1)
+    return int(members[np.flatnonzero(sums >= ALIKE * sums.max())[0]])

@@ -12,6 +12,7 @@ from .._types import Array
 from ..eigen import fix_signs
 from ..operators.base import Pencil
 from ..operators.representation import Representation
+from ..operators.units import in_user_units
 from .one_background import SINGULAR, OneBackground, matrix_of
 
 
@@ -61,18 +62,19 @@ class CPCAPlusPlus(OneBackground):
         super()._check_parameters()
         check_number("shrinkage", self.shrinkage, 0, 1)
 
-    def _solve(self, held: Representation, k: int, dtype: np.dtype) -> dict[str, Any]:
+    def _solve(self, held: Representation, powers: Array, k: int, dtype: np.dtype) -> dict[str, Any]:
         pencil = held.pencil
         d = pencil.size
         pairs = eigh(matrix_of(pencil.target), self._metric(pencil), subset_by_index=[d - k, d - 1], check_finite=False)
         vectors = pairs[1][:, ::-1]
         vectors = vectors / np.linalg.norm(vectors, axis=0)
-        variances = pencil.variances(vectors)
+        own = pencil.variances(vectors)
+        variances = in_user_units(own, powers[:, np.newaxis])
         return {
             "components_": fix_signs(held.lift(vectors)).astype(dtype, copy=False),
-            "eigenvalues_": pairs[0][::-1],
+            "eigenvalues_": in_user_units(pairs[0][::-1], powers[0] - powers[1:].sum()),
             "explained_variance_": variances[0],
-            "explained_variance_ratio_": variances[0] / pencil.target.trace,
+            "explained_variance_ratio_": own[0] / pencil.target.trace,
             "background_variance_": variances[1:].T.copy(),
         }
 

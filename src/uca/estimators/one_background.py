@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -14,6 +15,7 @@ from .._types import Array
 from .._validation import check_datasets
 from ..operators.base import CovarianceOperator
 from ..operators.representation import Representation
+from ..operators.units import canonical
 from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_y
 
 SINGULAR = 1e-10  # smallest over largest eigenvalue at which a background counts as singular
@@ -63,7 +65,8 @@ class OneBackground(ContrastiveTransformer):
             held = self._hold(data, k)
             warn_constant(held.n_constant, data.names)
             check_variance(held.pencil)
-            fitted = self._solve(held, k, float_dtype(data.arrays[0].dtype))
+            own_units, powers = canonical(held.pencil)
+            fitted = self._solve(replace(held, pencil=own_units), powers, k, float_dtype(data.arrays[0].dtype))
         fitted.update(
             features(data),
             n_samples_=int(data.arrays[0].shape[0]),
@@ -76,8 +79,11 @@ class OneBackground(ContrastiveTransformer):
         return self
 
     @abstractmethod
-    def _solve(self, held: Representation, k: int, dtype: np.dtype) -> dict[str, Any]:
-        """The fitted attributes that are the subclass's own."""
+    def _solve(self, held: Representation, powers: Array, k: int, dtype: np.dtype) -> dict[str, Any]:
+        """The fitted attributes that are the subclass's own, in the units of the user.
+
+        ``powers`` of four lead to them from those of the pencil, for the target and the background.
+        """
 
 
 def matrix_of(operator: CovarianceOperator) -> Array:
