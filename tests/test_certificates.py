@@ -16,6 +16,7 @@ from scipy import sparse
 pytest.importorskip("flint", reason="the exact optimum needs python-flint: pip install python-flint")
 
 import flint
+from needs import array_api_dispatch
 from oracle import Exact, exact_problem, solve
 
 from uca import UCA
@@ -204,6 +205,43 @@ def test_interval_holds_the_optimum(kind, seed):
         assert certificate.gap < np.inf
         if KINDS[kind]:
             assert certificate.status == "optimal", (representation, certificate)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(6))
+def test_interval_holds_the_optimum_of_30_features(seed):
+    """The exact optimum takes seconds here: offsets, mixed units, pairs and shared factors at once."""
+    rng = np.random.default_rng(seed)
+    arrays = tables(rng, 1 + seed % 3, 30, rows=(20, 50))
+    arrays[1][:10] = arrays[0][:10] + 1e-5 * rng.normal(size=(10, 30))
+    arrays = [array * 10.0 ** rng.uniform(-3, 3, size=30) + 10.0 ** rng.integers(0, 8) for array in arrays]
+    options = {"scale": [True, False, "target"][seed % 3]}
+    truth = solve(exact_problem(arrays, **options))
+    for representation, certificate in certificates(arrays, options):
+        assert truth.excess(certificate.lower, certificate.upper) <= SLACK, (representation, certificate)
+
+
+@pytest.mark.parametrize(
+    "kind", [offsets, wide, paired, sparse_counts, one_large_feature], ids=lambda kind: kind.__name__
+)
+def test_interval_holds_from_dask_and_torch(kind):
+    da = pytest.importorskip("dask.array", reason="pip install unique-component-analysis[dask]")
+    arrays, options = problem(kind, 100)
+    truth = solve(exact_problem(arrays, **options))
+    dense = [array.toarray() if sparse.issparse(array) else array for array in arrays]
+    chunked = [da.from_array(array, chunks=(4, 3)) for array in dense]
+    for representation in ("covariance", "reduced", "implicit"):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = UCA(1, representation=representation, **options).fit(chunked[0], backgrounds=chunked[1:])
+        assert truth.excess(model.certificate_.lower, model.certificate_.upper) <= SLACK, representation
+    torch = pytest.importorskip("torch", reason="pip install unique-component-analysis[torch]")
+    tensors = [torch.tensor(array) for array in dense]
+    for representation in ("covariance", "reduced"):
+        with array_api_dispatch(), warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = UCA(1, representation=representation, **options).fit(tensors[0], backgrounds=tensors[1:])
+        assert truth.excess(model.certificate_.lower, model.certificate_.upper) <= SLACK, representation
 
 
 @pytest.mark.parametrize("representation", REPRESENTATIONS)
