@@ -394,6 +394,17 @@ def test_what_rests_on_an_iterative_method_is_not_called_proven(tmp_path):
     assert "proven optimal" not in text
 
 
+@pytest.mark.parametrize(("unit", "word"), [(1e100, "large"), (1e-100, "small")])
+def test_scores_that_no_page_can_draw_are_refused(tmp_path, unit, word):
+    rng = np.random.default_rng(0)
+    X = unit * rng.normal(size=(20, 4))
+    model = UCA(scale=False).fit(X)
+    with pytest.raises(ValueError, match=f"too {word} for a page to draw: express the features in units nearer to 1"):
+        report(model, tmp_path / "r.html", X)
+    assert not list(tmp_path.iterdir())
+    report(UCA().fit(X), tmp_path / "r.html", X)  # standardised, they can
+
+
 @pytest.mark.parametrize("proven", [True, False])
 def test_proven_is_a_field_whatever_the_message_says(tmp_path, proven):
     rng = np.random.default_rng(0)

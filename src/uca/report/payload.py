@@ -19,6 +19,7 @@ from .scores import choose_rows, frames, standards, take
 
 FEATURE_VALUES = 400_000  # values of features that points can be coloured by: about 1 MB in the file
 MAX_COMPONENTS = 10  # that the scatter offers
+LARGEST_DRAWN, SMALLEST_DRAWN = 1e37, 1e-30  # single precision goes from 1e-38 to 3e38
 MAX_LEVELS = 2**16  # groups that 16-bit codes tell apart; fewer points are drawn than that
 
 
@@ -49,6 +50,7 @@ def assemble(model: Any, data: Inputs, path: ContrastPath | str) -> dict[str, An
     fitted = model._fitted("components_")[np.newaxis, :k].astype(float)
     standard = standards(model, data.arrays)
     scores = frames(shown, standard, fitted, model._score_scale()[np.newaxis, :k])[0]
+    _check_drawable(scores)
     return {
         "k": k,
         "datasets": [
@@ -71,6 +73,16 @@ def assemble(model: Any, data: Inputs, path: ContrastPath | str) -> dict[str, An
         "colour": _colour(model, shown, data),
         "image": data.image_shape,
     }
+
+
+def _check_drawable(scores: Array) -> None:
+    """Refuse scores that single precision, which pages draw with, cannot hold."""
+    largest = float(np.nanmax(np.abs(scores), initial=0.0))
+    if largest > LARGEST_DRAWN or 0 < largest < SMALLEST_DRAWN:
+        raise ValueError(
+            f"scores of size {largest:.1e} are too {'large' if largest > 1 else 'small'} for a page to draw: express the "
+            "features in units nearer to 1, or fit with scale=True"
+        )
 
 
 def _labels(labels: Labels | None, rows: Array) -> dict[str, Any] | None:
