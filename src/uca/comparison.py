@@ -25,7 +25,7 @@ from ._threads import one_blas_thread
 from ._types import Array
 from .estimators.base import ContrastiveTransformer
 from .estimators.cpca import CPCA
-from .estimators.cpca_plus_plus import CPCAPlusPlus
+from .estimators.cpca_plus_plus import CPCAPlusPlus, SingularBackgroundError
 from .estimators.uca import UCA
 
 SHRINKAGE = 0.1  # of cPCA++ where the background's covariance is singular
@@ -185,9 +185,7 @@ def _fit(model: ContrastiveTransformer, X: Any, given: Any) -> str:
     """Fit, and say what was chosen; cPCA++ is shrunk only where it must be."""
     try:
         model.fit(X, backgrounds=given)
-    except ValueError as error:
-        if not isinstance(model, CPCAPlusPlus) or "shrinkage" not in str(error):
-            raise
+    except SingularBackgroundError:
         model.set_params(shrinkage=SHRINKAGE).fit(X, backgrounds=given)
         return f"shrinkage {SHRINKAGE}: the background's covariance is singular"
     return f"automatic alpha {model.alpha_:.3g}" if isinstance(model, CPCA) else ""

@@ -16,6 +16,10 @@ from ..operators.units import in_user_units
 from .one_background import SINGULAR, OneBackground, matrix_of
 
 
+class SingularBackgroundError(ValueError):
+    """The ratio of variances has no maximum: the background does not vary in some direction."""
+
+
 class CPCAPlusPlus(OneBackground):
     """cPCA++: directions of the largest ratio of target variance to background variance.
 
@@ -88,7 +92,7 @@ class CPCAPlusPlus(OneBackground):
         values = np.linalg.eigvalsh(metric)
         if values[0] <= SINGULAR * values[-1]:
             rank = int(np.sum(values > SINGULAR * values[-1]))
-            raise ValueError(
+            raise SingularBackgroundError(
                 f"the background's covariance is singular (rank {rank} of {pencil.n_features} features), so the ratio has "
                 "no maximum: set shrinkage, for instance shrinkage=0.1, or use UCA, which needs none"
             )
