@@ -28,7 +28,7 @@ BOX = 10.0  # limit of prices, in the same units
 GROWTH = 30.0  # of both, where they turn out too small
 LARGEST = 1e13  # limit of both
 LOOSE = 0.05  # error of an iterative eigenvalue, as a share of the distance between the bounds
-NEAR = 0.9  # share of the tolerance aimed at; the rest is for the proof
+NEAR = 0.4  # share of the tolerance aimed at; the rest is for the proof and for rounding
 PATIENCE = 15  # iterations in which the gap must halve
 
 
