@@ -22,7 +22,6 @@ from .eigen import eigenvalue_bound, top_eigenpairs
 from .operators.base import Pencil
 from .operators.recycled import recycled
 from .operators.rounding import ARITHMETIC, UNIT
-from .operators.span import orthonormal
 from .operators.units import NO_FLOAT, in_user_units
 
 
@@ -231,31 +230,18 @@ class Dual:
         if whole == 0 or len(apart) == 0 or point.loose:
             return whole
         r = int(apart[0]) + 1
-        near = float(weights @ self._errors_at(point.vectors[:, :r])) + 2.0 * whole**2 / float(gaps[r - 1])
+        near = float(weights @ self.errors_at(point.vectors[:, :r])) + 2.0 * whole**2 / float(gaps[r - 1])
         return min(whole, near)
 
-    def _errors_at(self, vectors: Array) -> Array:
-        """How far ``v' S v`` may be off in the span of orthonormal vectors, for A, B_1 ... B_m."""
+    def errors_at(self, vectors: Array) -> Array:
+        """How far ``v' S v`` may be off in the span of orthonormal vectors, for A, B_1 ... B_m; with room for arithmetic."""
         inside = vectors.T @ self.pencil.products(vectors)
-        return self.pencil.errors_at(vectors, np.linalg.norm(inside, 2, axis=(1, 2)))
+        sizes = np.linalg.norm(inside, 2, axis=(1, 2))
+        return self.pencil.errors_at(vectors, sizes) + ARITHMETIC * UNIT * self._magnitudes
 
     @cached_property
     def _magnitudes(self) -> Array:
         return np.array([operator.magnitude for operator in (self.pencil.target, *self.pencil.backgrounds)])
-
-    def proven_lower(self, lower: float, factor: Array | None, prices: Array) -> float:
-        """A lower bound that makes room for what the feasible matrix may miss in value and exceed in bounds.
-
-        A matrix that exceeds bound j by a share e_j is feasible for larger bounds, whose optimum is above that of ours by at
-        most ``sum_j w_j e_j`` at optimal prices w; ours are near optimal, and counted twice.
-        """
-        if factor is None:
-            return lower
-        errors = self._errors_at(orthonormal(factor))
-        spent = self.pencil.variances(factor)[1:].sum(axis=1) * self.per_bound
-        excess = np.maximum(spent - 1.0 + errors[1:] * self.per_bound, 0.0)
-        arithmetic = ARITHMETIC * UNIT * float(self._magnitudes[0])
-        return float(lower - float(errors[0]) - arithmetic - 2.0 * prices @ excess)
 
     def lambdas(self, prices: Array) -> Array:
         """Multipliers in the user's units."""

@@ -6,7 +6,7 @@ import numpy as np
 
 from .._types import Array
 from ..dual import Dual
-from ..operators.span import Span
+from ..operators.span import INDEPENDENT, Span
 from .projected import Projected, solve_projected
 
 
@@ -35,9 +35,9 @@ class Bundle:
         """The backgrounds over their bounds inside the basis, shape (m, q, q)."""
         return self._span.matrices[1:] * self.dual.per_bound[:, np.newaxis, np.newaxis]
 
-    def extend(self, vectors: Array) -> int:
+    def extend(self, vectors: Array, *, independent: float = INDEPENDENT) -> int:
         """Add the part of ``vectors`` that is new; returns how many directions that was."""
-        return self._span.extend(vectors)
+        return self._span.extend(vectors, independent=independent)
 
     def restrict(self, rotation: Array) -> None:
         """Keep only ``W @ rotation``, for an orthonormal (q, r) rotation."""

@@ -12,6 +12,7 @@ from ..operators.span import orthonormal
 from .bundle import Bundle
 from .direction import best_feasible_direction
 from .found import Found
+from .lower import certified_lower
 
 TIGHT = 1e-7  # shortfall and excess, relative, at which the first component counts as optimal itself
 BESIDE = 8  # top eigenvectors among which a feasible direction is looked for where the eigenspace has none
@@ -28,7 +29,7 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     if point.loose or len(point.eigenvalues) < min(k, dual.pencil.size):
         point = dual.evaluate(point.prices, k=max(k, len(point.eigenvalues)))
     upper, proven = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
-    lower = dual.proven_lower(found.lower, found.factor, point.prices)
+    lower = certified_lower(dual, point, found.factor, tol)
     gap = dual.relative_gap(upper, lower)
     allowance = dual.allowance(point)
     met = dual.relative_gap(upper - allowance, found.lower) <= tol
