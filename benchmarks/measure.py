@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+HOPELESS = 4.0
 CLEAR = Path("/proc/self/clear_refs")  # Linux: writing 5 starts the peak of the resident size anew
 
 
@@ -55,16 +56,22 @@ def cost(runs: list[tuple[float, float | None]]) -> Cost:
 def compare(
     ours: Callable[[], object], peers: dict[str, Callable[[], object]], input_mb: float, repeats: int
 ) -> Figures:
-    """All jobs in turns; medians of time, largest growth of memory. With several repeats the first is not counted."""
-    jobs = [ours, *peers.values()]
-    seen: list[list[tuple[float, float | None]]] = [[] for _ in jobs]
-    for turn in range(repeats + (repeats > 1)):
-        for runs, job in zip(seen, jobs, strict=True):
-            figures = run(job)
-            if turn > 0 or repeats == 1:
-                runs.append(figures)
-    costs = [cost(runs) for runs in seen]
-    return Figures(costs[0], dict(zip(peers, costs[1:], strict=True)), input_mb)
+    """All jobs in turns; medians of time, largest growth of memory. With several repeats the first turn is not counted.
+
+    An alternative that takes more than ``HOPELESS`` times as long as the fastest in the first turn is left at that one run.
+    """
+    jobs = {None: ours, **peers}
+    first = {name: run(job) for name, job in jobs.items()}
+    if repeats == 1:
+        costs = {name: cost([figures]) for name, figures in first.items()}
+        return Figures(costs.pop(None), costs, input_mb)
+    limit = HOPELESS * min(first[name][0] for name in peers)
+    seen = {name: [] for name in jobs if name is None or first[name][0] <= limit}
+    for _ in range(repeats):
+        for name, runs in seen.items():
+            runs.append(run(jobs[name]))
+    costs = {name: cost(seen.get(name) or [first[name]]) for name in jobs}
+    return Figures(costs.pop(None), costs, input_mb)
 
 
 def _child(workload: Callable[..., Figures], arguments: tuple, connection) -> None:

@@ -15,6 +15,7 @@ from threadpoolctl import threadpool_limits
 APPROXIMATE = {"randomized"}
 MOST_FEATURES = 1_000  # for p x p matrices: at 3 000 they take seconds a fit
 MOST_WORK = 2e9  # rows x features x the smaller of them, for a full SVD: at 1e10 it takes half a minute a fit
+VERY_TALL = 1_000  # rows for each feature above which arpack takes a minute where a p x p matrix takes a second
 ONE_THREAD = ", one BLAS thread"
 
 
@@ -22,9 +23,11 @@ def solvers(n: int, p: int, is_sparse: bool = False) -> list[str]:
     """The solvers that suit n rows and p features; left out is what takes minutes or cannot run."""
     if is_sparse:  # centred without being made dense: arpack, or a p x p matrix
         return ["arpack", *(["covariance_eigh"] if p <= MOST_FEATURES else [])]
-    found = ["arpack", "randomized"]
+    found = ["randomized"]
     if p <= MOST_FEATURES:
         found.append("covariance_eigh")
+    if n <= VERY_TALL * p:
+        found.append("arpack")
     if float(n) * p * min(n, p) <= MOST_WORK:
         found.append("full")
     return found

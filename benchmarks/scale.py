@@ -76,7 +76,7 @@ def million() -> Figures:
 def million_beside_gram() -> Figures:
     target, background = million_rows()
     stack = np.vstack([target, background])
-    gram = {"bare Gram product": lambda: stack @ stack.T}
+    gram = pca.with_one_thread({"bare Gram product": lambda: stack @ stack.T})
     return compare(lambda: UCA().fit(target, backgrounds=background), gram, megabytes(stack), 7)
 
 
