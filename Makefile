@@ -94,7 +94,7 @@ bench: $(VENV)/.test
 	$(BIN)/python benchmarks/paper.py
 	$(BIN)/python benchmarks/scale.py
 
-# The same, and renew the figures in the docs (12 minutes, 8 GB on disk for a while).
+# The same, and renew the figures in the docs (25 minutes, 8 GB on disk for a while).
 bench-save: $(VENV)/.test
 	$(BIN)/python benchmarks/scale.py --save
 
