@@ -266,7 +266,7 @@ def test_wide_data_in_mixed_units(factor):
     assert max(c.lower for c in found.values()) <= min(c.upper for c in found.values())
     for name in ("covariance", "reduced", "product_svd"):
         assert found[name].proven
-        # Eigenvectors of such matrices are known to a root of what is rounding of the largest unit: far apart, solvers stall.
+        # Eigenvalues are known to rounding of the largest unit: with units far apart, solvers stall above the tolerance.
         assert found[name].gap <= (1e-9 if factor <= 1e4 else 1e-6), found[name]
 
 
