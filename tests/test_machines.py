@@ -18,7 +18,7 @@ from packaging.version import Version
 
 from uca import UCA, _threads
 from uca._threads import n_workers, one_core
-from uca.operators import moments, reduced
+from uca.operators import columns, moments
 
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
 
@@ -114,9 +114,9 @@ class TestWorkers:
     @pytest.mark.parametrize("representation", ["covariance", "reduced", "implicit"])
     def test_same_answer_with_any_number(self, rng, monkeypatch, representation):
         """20 MB make work for 16 lanes, if they may take the memory; they add in another order: rounding differs."""
-        for module in (moments, reduced):
+        for module in (moments, columns):
             monkeypatch.setattr(module, "LANES_SHARE", 10.0)
-        monkeypatch.setattr(reduced, "LANE_BYTES", reduced.BLOCK_BYTES)
+        monkeypatch.setattr(columns, "LANE_BYTES", columns.BLOCK_BYTES)
         shape = (50, 50_000) if representation == "reduced" else (50_000, 50)
         target, background = rng.standard_normal((2, *shape))
         if representation == "reduced":

@@ -168,15 +168,15 @@ def test_moments_merge_in_any_order(rng):
 
 
 def test_blocks_and_lanes_give_the_same(rng, monkeypatch):
-    from uca.operators import moments, reduced
+    from uca.operators import columns, moments
 
     arrays = make(rng, ((12, 200), (15, 200)))
     one = build(arrays, ["x", "y"], representation="reduced", center=True, scale=True, n_empty=1)
     tall = Moments.of(arrays[0], "x")
-    monkeypatch.setattr(reduced, "BLOCK_BYTES", 1)
+    monkeypatch.setattr(columns, "BLOCK_BYTES", 1)
     monkeypatch.setattr(moments, "BLOCK_BYTES", 1)
     for minimum in (10**12, 0):  # serial, then in lanes
-        monkeypatch.setattr(reduced, "PARALLEL_BYTES", minimum)
+        monkeypatch.setattr(columns, "PARALLEL_BYTES", minimum)
         monkeypatch.setattr(moments, "PARALLEL_BYTES", minimum)
         many = build(arrays, ["x", "y"], representation="reduced", center=True, scale=True, n_empty=1)
         np.testing.assert_allclose(pencil_in_feature_space(many), pencil_in_feature_space(one), atol=1e-11)

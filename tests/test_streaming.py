@@ -230,7 +230,7 @@ def test_interrupted_chunk_is_added_whole_or_not_at_all(tables, monkeypatch):
 @pytest.mark.parametrize("representation", ["covariance", "reduced", "implicit"])
 def test_real_ctrl_c_in_the_middle_of_a_pass(rng, representation, monkeypatch):
     """SIGINT while lanes work: the fit ends soon, the model keeps its old answer, and the next fit works."""
-    from uca.operators import chunks, implicit, moments, reduced
+    from uca.operators import chunks, columns, implicit, moments
 
     target, background = rng.standard_normal((2, 600, 700))
     model = UCA(representation=representation).fit(target[:50], backgrounds=background[:60])
@@ -245,7 +245,7 @@ def test_real_ctrl_c_in_the_middle_of_a_pass(rng, representation, monkeypatch):
 
         return wrapped
 
-    for module, name in ((moments, "center_block"), (reduced, "center_block"), (implicit, "both")):
+    for module, name in ((moments, "center_block"), (columns, "center_block"), (implicit, "both")):
         monkeypatch.setattr(module, name, slow(getattr(module, name)))
         monkeypatch.setattr(module, "PARALLEL_BYTES", 0)
         monkeypatch.setattr(module, "BLOCK_BYTES", 1)

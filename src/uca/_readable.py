@@ -10,6 +10,7 @@ from __future__ import annotations
 import reprlib
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import date, time, timedelta
 from typing import Any
 
@@ -97,10 +98,8 @@ def check_unique(columns: Sequence[Any], label: str) -> None:
 
 def as_numbers(values: Array, label: str) -> Array:
     """Objects or text as floats, NaN where they are missing; the first that is no number is told with its place."""
-    try:
+    with suppress(TypeError, ValueError, OverflowError):  # then one by one, to tell which
         return to_floats(values)
-    except (TypeError, ValueError, OverflowError):
-        pass
     flat = values.ravel()
     for i in range(len(flat)):
         try:

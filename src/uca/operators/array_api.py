@@ -17,7 +17,7 @@ import sklearn
 from .._containers import is_array_api
 from .._types import Array
 from .covariance import from_moments
-from .memory import check_matrices_fit, matrices_fit
+from .memory import check_matrices_fit
 from .moments import Moments, check_range, deviations, inverse, two_sum
 from .reduced import from_columns
 from .representation import Representation, stacked
@@ -128,7 +128,7 @@ def _raise_not_finite(X: Any, label: str) -> None:
 
 
 class DeviceColumns:
-    """The passes of :class:`~uca.operators.reduced.ColumnBlocks` in another namespace."""
+    """The passes of :class:`~uca.operators.columns.ColumnBlocks` in another namespace."""
 
     def __init__(self, arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str):
         self.arrays, self.labels, self.center, self.scale = arrays, labels, center, scale
@@ -152,10 +152,8 @@ class DeviceColumns:
             total += to_numpy(z @ z.T)
         return total
 
-    def sharper(self, n_empty: int) -> Callable[[], Representation] | None:
-        """Covariances, which do not square, where they fit."""
-        if not matrices_fit(self.n_features, len(self.arrays)):
-            return None
+    def covariances(self) -> Callable[[], Representation]:
+        """The same data in covariance form."""
         return partial(_covariances, self.arrays, self.labels, center=self.center, scale=self.scale)
 
     def product(self, vectors: Array) -> Array:

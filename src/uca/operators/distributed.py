@@ -23,11 +23,12 @@ from .._types import Array
 from .._validation import count_not_finite, raise_counts
 from .base import Pencil
 from .chunks import ColumnMoments, backward, beside, both, column_moments, forward, project
+from .columns import ColumnBlocks
 from .covariance import from_moments
 from .implicit import standardise
-from .memory import check_matrices_fit, matrices_fit
+from .memory import check_matrices_fit
 from .moments import Moments
-from .reduced import ColumnBlocks, from_columns
+from .reduced import from_columns
 from .representation import Representation, stacked
 from .schedule import compute
 
@@ -110,7 +111,7 @@ def _merge_moments(parts: Sequence[Moments]) -> Moments:
 
 
 class DaskColumns:
-    """The passes of :class:`~uca.operators.reduced.ColumnBlocks`, one task a block of columns."""
+    """The passes of :class:`~uca.operators.columns.ColumnBlocks`, one task a block of columns."""
 
     def __init__(self, arrays: Sequence[Any], labels: Sequence[str], *, center: bool, scale: bool | str):
         self.center, self.scale, self.labels, self.arrays = center, scale, labels, arrays
@@ -138,10 +139,8 @@ class DaskColumns:
                     held[i][columns] = part
         return gram
 
-    def sharper(self, n_empty: int) -> Callable[[], Representation] | None:
-        """Covariances, which do not square, where they fit."""
-        if not matrices_fit(self.n_features, len(self.arrays)):
-            return None
+    def covariances(self) -> Callable[[], Representation]:
+        """The same data in covariance form."""
         return partial(_from_moments, self.arrays, self.labels, center=self.center, scale=self.scale)
 
     def raise_not_finite(self, i: int) -> None:

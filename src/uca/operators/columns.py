@@ -1,0 +1,181 @@
+"""Passes over the standardised rows of all datasets, a few columns at a time in a small buffer: for the reduced form."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .. import _threads
+from .._containers import float_dtype
+from .._threads import in_lanes
+from .._types import Array
+from .._validation import raise_not_finite
+from .moments import BLOCK_BYTES, LANES_SHARE, PARALLEL_BYTES, center_block, check_range, deviations, fill, inverse
+from .representation import stacked
+
+LANE_BYTES = 4_000_000
+
+
+class ColumnBlocks:
+    """Passes over the standardised rows of all datasets, a few columns at a time in a small buffer.
+
+    The first pass, :meth:`gram`, also finds the means and deviations of every dataset.
+    """
+
+    def __init__(
+        self,
+        arrays: Sequence[Any],
+        labels: Sequence[str],
+        *,
+        center: bool,
+        scale: bool | str,
+        parallel: bool = True,
+    ):
+        self.arrays = [array.tocsc() if sparse.issparse(array) else array for array in arrays]
+        self.labels, self.center, self.scale = labels, center, scale
+        self.n_features = arrays[0].shape[1]
+        # Blocks of float32 input are widened, so that products lose nothing; float32 products of paired data, whose
+        # difference is what matters, would break bounds that are certified to be kept.
+        self.dtype = np.dtype(float)
+        # The lift is another matter: components of float32 data are float32.
+        self._lift_dtype = np.result_type(np.float32, *(array.dtype for array in self.arrays))
+        self.rows = stacked([array.shape[0] for array in arrays])
+        self.n_rows = self.rows[-1].stop
+        self.means = [np.zeros(self.n_features) for _ in arrays]
+        self.rests = [np.zeros(self.n_features) for _ in arrays]
+        self.deviations = [np.ones(self.n_features) for _ in arrays]
+        self._lanes, size = _share_out(self.n_rows, self.n_features, parallel)
+        width = max(64, size // (self.n_rows * self.dtype.itemsize))
+        self._columns = [slice(s, min(s + width, self.n_features)) for s in range(0, self.n_features, width)]
+        self.width = min(width, self.n_features)
+
+    def raise_not_finite(self, i: int) -> None:
+        """Raise the error that names what is not finite in dataset ``i``."""
+        raise_not_finite(self.arrays[i], self.labels[i])
+
+    def gram(self) -> Array:
+        """``Z Z'`` in float64."""
+
+        def work(share: Sequence[slice]) -> Array:
+            total, buffer = np.zeros((self.n_rows, self.n_rows)), self._buffer()
+            with np.errstate(invalid="ignore", over="ignore"):  # of this thread
+                for columns in share:
+                    z = self._measure(columns, buffer)
+                    total += z @ z.T
+            return total
+
+        return self._sum(work)
+
+    def standardised(self) -> Array:
+        """Z itself, after :meth:`gram`."""
+        out = np.empty((self.n_rows, self.n_features))
+        for columns in self._columns:
+            self._standardised(columns, out[:, columns])
+        return out
+
+    def product(self, vectors: Array) -> Array:
+        """``Z V`` for V of shape (p, k)."""
+
+        def work(share: Sequence[slice]) -> Array:
+            total, buffer = np.zeros((self.n_rows, vectors.shape[1])), self._buffer()
+            for columns in share:
+                total += self._standardised(columns, buffer) @ vectors[columns]
+            return total
+
+        return self._sum(work)
+
+    def transposed_product(self, weights: Array) -> Array:
+        """``(Z' W)'``, of shape (k, p), for W of shape (N, k)."""
+        out = np.empty((weights.shape[1], self.n_features))
+        small = self._means_are_small()
+        product = self._centred_after if small else self._centred_before
+        left = np.ascontiguousarray(weights.T, dtype=self._lift_dtype if small else self.dtype)
+
+        def work(share: Sequence[slice]) -> None:
+            buffer = self._buffer()
+            for columns in share:
+                out[:, columns] = product(left, columns, buffer)
+
+        in_lanes(work, self._columns, most=self._lanes)
+        return out
+
+    def _means_are_small(self) -> bool:
+        """Whether centring after a product costs no digits that matter: no mean exceeds a hundred deviations (or one)."""
+        limit = 100.0 if self._lift_dtype == np.float64 else 1.0
+        pairs = zip(self.means, self.deviations, strict=True)
+        return self.scale is True and all(np.all(np.abs(mean) <= limit * deviation) for mean, deviation in pairs)
+
+    def _centred_before(self, left: Array, columns: slice, buffer: Array) -> Array:
+        return left @ self._standardised(columns, buffer)
+
+    def _centred_after(self, left: Array, columns: slice, buffer: Array) -> Array:
+        """The same without a standardised block: ``(W'X - (W'1) mean') / deviation`` for each dataset, summed."""
+        total = np.zeros((len(left), columns.stop - columns.start))
+        for array, rows, mean, deviation in zip(self.arrays, self.rows, self.means, self.deviations, strict=True):
+            part = (left[:, rows] @ array[:, columns]).astype(float, copy=False)
+            part -= np.multiply.outer(left[:, rows].sum(axis=1), mean[columns])
+            part *= inverse(deviation[columns])
+            total += part
+        return total
+
+    def _sum(self, work: Callable[[Sequence[slice]], Array]) -> Array:
+        first, *others = in_lanes(work, self._columns, most=self._lanes)
+        for other in others:
+            first += other
+        return first
+
+    def _buffer(self) -> Array:
+        return np.empty((self.n_rows, self.width), dtype=self.dtype)
+
+    def _measure(self, columns: slice, buffer: Array) -> Array:
+        """Standardise a block, finding and storing its means and deviations."""
+        z = buffer[:, : columns.stop - columns.start]
+        for i, (array, rows) in enumerate(zip(self.arrays, self.rows, strict=True)):
+            part = z[rows]
+            if self.center:
+                self.means[i][columns], self.rests[i][columns] = center_block(array[:, columns], part)
+            else:
+                fill(part, array[:, columns])
+            if self.scale:
+                part *= inverse(self._deviation(i, columns, part))
+        return z
+
+    def _deviation(self, i: int, columns: slice, part: Array) -> Array:
+        if i and self.scale == "target":
+            found = self.deviations[0][columns]
+        else:
+            sums = np.einsum("ij,ij->j", part, part)
+            check_range(sums, self.means[i][columns])
+            found = deviations(sums, self.means[i][columns], len(part), float_dtype(self.arrays[i].dtype))
+        self.deviations[i][columns] = found
+        return found
+
+    def _standardised(self, columns: slice, buffer: Array) -> Array:
+        """Standardise a block with the stored means and deviations."""
+        z = buffer[:, : columns.stop - columns.start]
+        for i, (array, rows) in enumerate(zip(self.arrays, self.rows, strict=True)):
+            part = z[rows]
+            fill(part, array[:, columns])
+            if self.center:
+                part -= self.means[i][columns]
+                part -= self.rests[i][columns]
+            if self.scale:
+                part *= inverse(self.deviations[i][columns])
+        return z
+
+
+def _share_out(n_rows: int, n_features: int, parallel: bool) -> tuple[int, int]:
+    """Number of lanes, and bytes of a block.
+
+    Lanes need blocks that keep a core busy while another holds Python's lock. Blocks and N x N sums of all lanes together
+    stay within a share of the input, however many cores there are.
+    """
+    n_bytes = 8 * n_rows * n_features
+    if not parallel or n_bytes < PARALLEL_BYTES:
+        return 1, BLOCK_BYTES
+    sums = 2 * 8 * n_rows**2
+    lanes = int(np.clip(LANES_SHARE * n_bytes // (sums + BLOCK_BYTES), 1, _threads.n_workers()))
+    return lanes, int(np.clip(LANES_SHARE * n_bytes / lanes - sums, BLOCK_BYTES, LANE_BYTES))
