@@ -239,6 +239,10 @@ class Dual:
         sizes = np.linalg.norm(inside, 2, axis=(1, 2))
         return self.pencil.errors_at(vectors, sizes) + ARITHMETIC * UNIT * self._magnitudes
 
+    def errors_of_any(self) -> Array:
+        """The same for any unit vector."""
+        return self.pencil.allowances + ARITHMETIC * UNIT * self._magnitudes
+
     @cached_property
     def _magnitudes(self) -> Array:
         return np.array([operator.magnitude for operator in (self.pencil.target, *self.pencil.backgrounds)])

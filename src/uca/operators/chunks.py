@@ -16,7 +16,7 @@ import numpy as np
 from scipy import sparse
 
 from .._types import Array
-from .moments import BLOCK_BYTES, center_block, divisor, two_sum
+from .moments import BLOCK_BYTES, center_block, divisor, sums_of_squares, two_sum
 
 Chunk = Any  # numpy array, or scipy sparse array or matrix in CSR or CSC format
 FAR = 4.0  # a mean this many deviations from 0 is taken out before products: rounding grows with its square
@@ -76,7 +76,7 @@ def _dense_moments(chunk: Array) -> ColumnMoments:
     n, p = chunk.shape
     centred = np.empty((n, p))
     mean, rest = center_block(chunk, centred)
-    return ColumnMoments(n, np.full(p, n), mean, rest, np.einsum("np,np->p", centred, centred))
+    return ColumnMoments(n, np.full(p, n), mean, rest, sums_of_squares(centred))
 
 
 def _sparse_moments(chunk: Chunk) -> ColumnMoments:

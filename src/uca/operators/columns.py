@@ -13,7 +13,17 @@ from .._containers import float_dtype
 from .._threads import in_lanes
 from .._types import Array
 from .._validation import raise_not_finite
-from .moments import BLOCK_BYTES, LANES_SHARE, PARALLEL_BYTES, center_block, check_range, deviations, fill, inverse
+from .moments import (
+    BLOCK_BYTES,
+    LANES_SHARE,
+    PARALLEL_BYTES,
+    center_block,
+    check_range,
+    deviations,
+    fill,
+    inverse,
+    sums_of_squares,
+)
 from .representation import stacked
 
 LANE_BYTES = 4_000_000
@@ -147,7 +157,7 @@ class ColumnBlocks:
         if i and self.scale == "target":
             found = self.deviations[0][columns]
         else:
-            sums = np.einsum("ij,ij->j", part, part)
+            sums = sums_of_squares(part)
             check_range(sums, self.means[i][columns])
             found = deviations(sums, self.means[i][columns], len(part), float_dtype(self.arrays[i].dtype))
         self.deviations[i][columns] = found

@@ -211,6 +211,7 @@ class DaskRows:
 
     def __init__(self, array: Any):
         self.n, self.p = array.shape
+        self.longest = max(array.chunks[0])  # rows that one sum may run over
         self.grid = _grid(array)
         stops = np.cumsum(array.chunks[1]).tolist()
         self.columns = [slice(stop - width, stop) for stop, width in zip(stops, array.chunks[1], strict=True)]

@@ -27,6 +27,7 @@ from .representation import Representation, as_rows
 from .rounding import ENTRY, UNIT, summation
 
 SPARSE_BYTES = 8 * BLOCK_BYTES  # of the stored values of a sparse block
+BLOCK_ROWS = 1_024  # of a block at most: longer sums of equal terms are off by more than a root of their number
 ROOM_BYTES = 4 * BLOCK_BYTES  # for blocks, whatever the size of the input
 
 
@@ -75,6 +76,8 @@ class Rows:
         self.by_columns = sparse.issparse(X) and X.format == "csc"
         self.chunks, self.slices = _columns_of(X) if self.by_columns else _blocks_of(X)
         self._n_bytes = stored_bytes(X)
+        #: Terms of the longest sum that no block divides.
+        self.longest = int(np.diff(X.indptr).max(initial=0)) if self.by_columns else BLOCK_ROWS
         self._block_bytes = SPARSE_BYTES if sparse.issparse(X) else BLOCK_BYTES
         self.origin: Array | None = None
 
@@ -146,10 +149,14 @@ def _blocks_of(X: Chunk) -> tuple[list[Chunk], list[slice]]:
     """Blocks of rows, as views."""
     n, p = X.shape
     if not sparse.issparse(X):
-        size = max(16, BLOCK_BYTES // (8 * p))
+        size = min(max(16, BLOCK_BYTES // (8 * p)), BLOCK_ROWS)
         slices = [slice(s, min(s + size, n)) for s in range(0, n, size)]
         return [X[rows] for rows in slices], slices
-    slices = _equal_shares(X.indptr, X.data.itemsize)
+    slices = [
+        slice(start, min(start + BLOCK_ROWS, share.stop))
+        for share in _equal_shares(X.indptr, X.data.itemsize)
+        for start in range(share.start, share.stop, BLOCK_ROWS)
+    ]
     return [_view(X, rows, (rows.stop - rows.start, p)) for rows in slices], slices
 
 
@@ -211,7 +218,7 @@ def standardise(
         mean = moved + m.rest if center else np.zeros(p)
         variances = squares_ / divisor(m.n) * factor**2
         # Rounding is relative to rows before their mean is taken out of the products.
-        units = 2.0 * summation(m.n) + summation(p) + ENTRY
+        units = 2.0 * max(summation(m.n), part.longest / 4.0) + summation(p) + ENTRY
         allowance = UNIT * units * float(variances.sum() + np.sum((mean * factor) ** 2))
         operators.append(ImplicitCovariance(part, mean, factor, variances, allowance))
     held = pencil(operators[0], tuple(operators[1:]), p)

@@ -28,6 +28,7 @@ from .memory import check_matrices_fit
 DDOF = 1
 BLOCK_BYTES = 1_000_000  # stays in the second-level cache
 PARALLEL_BYTES = 8_000_000  # inputs from this size on are shared out over the cores
+SUM_ROWS = 128  # rows whose squares are added up one after the other
 LANES_SHARE = 0.1  # of the input, that the buffers of all cores may take together
 SMALLEST_SQUARES, LARGEST_SQUARES = 1e-120, 1e120  # sums of squares, between which products of variances are safe
 VANISHING = 1e-100  # a mean this small whose column has no squares may belong to values whose squares vanished
@@ -61,6 +62,18 @@ def center_block(block: Any, out: Array) -> tuple[Array, Array]:
     left = averaging @ out
     out -= left
     return two_sum(mean, left)
+
+
+def sums_of_squares(rows: Array) -> Array:
+    """Sum of squares of each column, a few rows at a time.
+
+    In one long sum of equal terms every rounding goes the same way, and binary data has many: errors would grow with the
+    number of rows, not with its root.
+    """
+    n, p = rows.shape
+    whole = n - n % SUM_ROWS
+    parts = rows[:whole].reshape(-1, SUM_ROWS, p)
+    return np.einsum("kbp,kbp->kp", parts, parts).sum(axis=0) + np.einsum("np,np->p", rows[whole:], rows[whole:])
 
 
 def two_sum(a: Array, b: Array) -> tuple[Array, Array]:

@@ -20,9 +20,9 @@ from .._containers import float_dtype
 from .._types import Array
 from .._validation import raise_not_finite
 from .base import CovarianceOperator, Eigenpairs, Pencil
-from .moments import center_block, divisor, fill, inverse, used_deviations
+from .moments import center_block, divisor, fill, inverse, sums_of_squares, used_deviations
 from .representation import Representation, as_rows, stacked
-from .rounding import ENTRY, UNIT, summation
+from .rounding import ENTRY, UNIT, one_sum
 from .units import ScaledPencil
 
 EMPTY = 1e-13  # singular value, relative to the largest, that is none
@@ -53,9 +53,9 @@ class RowProduct(CovarianceOperator):
 
     @property
     def allowance(self) -> float:
-        # Products of factors, each decomposed; and what own_eigenpairs() drops as empty.
+        # Products of factors, each decomposed, in sums that no block divides; and what own_eigenpairs() drops as empty.
         n, p = self.stacked.rows.shape
-        return self.magnitude * (UNIT * 4.0 * (summation(n) + summation(p) + ENTRY) + EMPTY)
+        return self.magnitude * (UNIT * 4.0 * (one_sum(n) + one_sum(p) + ENTRY) + EMPTY)
 
     @property
     def size(self) -> int:
@@ -140,7 +140,7 @@ def from_product(arrays: Sequence[Any], labels: Sequence[str], *, center: bool, 
                 mean, _ = center_block(array, part)
             else:
                 fill(part, array)
-            squares.append(np.einsum("np,np->p", part, part))
+            squares.append(sums_of_squares(part))
         if not np.isfinite(squares[-1]).all():
             raise_not_finite(array, label)
         means.append(mean)

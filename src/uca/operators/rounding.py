@@ -29,6 +29,11 @@ def summation(n: int, block: int = BLOCK) -> float:
     return 4.0 * float(np.sqrt(n))
 
 
+def one_sum(n: int) -> float:
+    """The same for one long sum: with equal terms, as in binary data, every rounding may go the same way."""
+    return max(summation(n), n / 4.0)
+
+
 def product_allowance(n: int, matrix: Array) -> float:
     """Error of the covariance ``matrix`` of ``n`` rows by products of standardised entries."""
     # Once for the products, once for the deviations that entries are divided by.

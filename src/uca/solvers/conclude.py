@@ -20,6 +20,10 @@ _UNPROVEN = (
     " The upper bound is that of an iterative eigen-solver that converged; for data known through products alone it is not "
     "proven that nothing lies above."
 )
+_NO_ROOM = (
+    " The bounds leave no room for rounding (as where every direction spends all of one), so the lower bound rests on the "
+    "multipliers and is not proven."
+)
 CLUSTER = 1e-6  # eigenvalues this close to the top, relative to the value, count as equal to it at a kink
 
 
@@ -29,7 +33,8 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     if point.loose or len(point.eigenvalues) < min(k, dual.pencil.size):
         point = dual.evaluate(point.prices, k=max(k, len(point.eigenvalues)))
     upper, proven = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
-    lower = certified_lower(dual, point, found.factor, tol)
+    bound = certified_lower(dual, point, found.factor, tol)
+    lower = bound.value
     gap = dual.relative_gap(upper, lower)
     allowance = dual.allowance(point)
     met = dual.relative_gap(upper - allowance, found.lower) <= tol
@@ -50,8 +55,9 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
         kkt=kkt,
         status=status,
         n_eigensolves=dual.n_eigensolves,
-        message=_message(status, gap, tight, n_tied, excess, shortfall, solver) + _doubts(proven, unfinished),
-        proven=proven,
+        message=_message(status, gap, tight, n_tied, excess, shortfall, solver)
+        + _doubts(proven, bound.proven, unfinished),
+        proven=proven and bound.proven,
         allowance=allowance,
     )
     return DualResult(
@@ -67,15 +73,15 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     )
 
 
-def _doubts(proven: bool, unfinished: tuple[int, ...]) -> str:
-    """What an iterative eigen-solver leaves open."""
+def _doubts(upper: bool, lower: bool, unfinished: tuple[int, ...]) -> str:
+    """What is not proven: by an iterative eigen-solver, or because bounds leave no room."""
     if unfinished:
         which = ", ".join(str(i + 1) for i in unfinished)
         return (
             f" The eigen-solver did not converge for component{'s' if len(unfinished) > 1 else ''} {which} (eigenvalues lie "
             "close together): use representation='covariance' or 'reduced' where they fit, or fewer components."
         )
-    return "" if proven else _UNPROVEN
+    return ("" if upper else _UNPROVEN) + ("" if lower else _NO_ROOM)
 
 
 def _mixture_kkt(dual: Dual, point: DualPoint, factor: Array | None) -> float:
@@ -124,10 +130,11 @@ def _put_first(first: Array, vectors: Array) -> Array:
 
 def _message(status: str, gap: float, tight: bool, n_tied: int, excess: float, shortfall: float, solver: str) -> str:
     if status == "rounding":
+        cost = f"as much as a relative {gap:.1e}" if np.isfinite(gap) else "more than the bounds leave room for"
         return (
-            f"Solved, but not certified to the tolerance: computing covariances from these numbers may have cost as much as "
-            f"a relative {gap:.1e}, and the true optimum lies between the lower and the upper bound. Raise tol, bring "
-            "features to like units (scale=True), or subtract large means before they are stored."
+            f"Solved, but not certified to the tolerance: computing covariances from these numbers may have cost {cost}, "
+            "and the true optimum lies between the lower and the upper bound. Raise tol, bring features to like units "
+            "(scale=True), or subtract large means before they are stored."
         )
     if status != "optimal":
         reason, advice = {

@@ -10,6 +10,8 @@ from .._types import Array
 from ..dual import Dual
 from .subspace import solve_subspace
 
+KNOWN = 2e-7  # how well, relatively, the smallest attainable bound is known
+
 
 class InfeasibleBoundsError(ValueError):
     """No direction, and no mixture of directions, respects the bounds."""
@@ -24,7 +26,7 @@ def explain_infeasible(dual: Dual, names: Sequence[str], powers: Array | None = 
     units = np.ones(dual.m) if powers is None else np.ldexp(1.0, 2 * np.asarray(powers)[1:])
     bounds = [f"{bound:.6g}" for bound in dual.bounds * units]
     alone = [smallest_attainable(dual, j, others=False) for j in range(dual.m)]
-    too_small = [j for j in range(dual.m) if alone[j] > dual.bounds[j]]
+    too_small = [j for j in range(dual.m) if alone[j] > dual.bounds[j] * (1 + KNOWN)]
     if too_small:
         told = "; ".join(
             f"background {names[j]!r} has bound {bounds[j]}, the smallest attainable is {_round_up(alone[j] * units[j])}"
@@ -35,7 +37,7 @@ def explain_infeasible(dual: Dual, names: Sequence[str], powers: Array | None = 
         )
     together = np.array([smallest_attainable(dual, j, others=True) for j in range(dual.m)])
     j = int(np.argmin(together / dual.bounds))
-    if together[j] <= dual.bounds[j]:
+    if together[j] <= dual.bounds[j] * (1 + KNOWN):
         return None
     if not np.isfinite(together[j]):
         told = ", ".join(f"{names[j]!r} ({bounds[j]})" for j in range(dual.m))
