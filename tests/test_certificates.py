@@ -17,7 +17,7 @@ pytest.importorskip("flint", reason="the exact optimum needs python-flint: pip i
 
 import flint
 from needs import array_api_dispatch
-from oracle import Exact, exact_problem, solve
+from oracle import Exact, Truth, exact_problem, solve
 
 from uca import UCA
 
@@ -283,3 +283,67 @@ def test_the_oracle_itself():
     assert abs(solve(exact_problem([rows, rows[:10]], scale=False)).upper - 35) < flint.arb(10) ** -29
     truth = solve(exact_problem([rows], scale=False))  # PCA: the largest eigenvalue, 35 * 5
     assert truth.excess(174.999, 175.001) < 0 < truth.excess(170, 174) < 0.01
+
+
+@pytest.mark.parametrize("hold", [np.asarray, sparse.csr_array, sparse.csc_array], ids=["dense", "CSR", "CSC"])
+@pytest.mark.parametrize("scale", [True, False])
+def test_long_sums_of_equal_terms(hold, scale):
+    """Two binary columns: in one long sum every rounding goes the same way. The optimum of PCA has a closed form."""
+    rng = np.random.default_rng(1)
+    n = 120_000
+    shared = rng.random((n, 1)) < 0.1
+    rows = np.where(rng.random((n, 2)) < 0.8, shared, rng.random((n, 2)) < 0.1).astype(np.int64)
+    sums, products = rows.sum(axis=0).tolist(), (rows.T @ rows).tolist()
+    flint.ctx.prec = 300
+    (a, b), (_, d) = (
+        [flint.arb(flint.fmpq(products[i][k] * n - sums[i] * sums[k], n * (n - 1))) for k in (0, 1)] for i in (0, 1)
+    )
+    if scale:
+        a, b, d = flint.arb(1), b / (a * d).sqrt(), flint.arb(1)
+    optimum = (a + d) / 2 + (((a - d) / 2) ** 2 + b * b).sqrt()
+    for representation in ("implicit", "product_svd", "covariance"):
+        if representation == "product_svd" and hold is not np.asarray:
+            continue
+        certificate = UCA(1, scale=scale, representation=representation).fit(hold(rows.astype(float))).certificate_
+        assert Truth(optimum, optimum).excess(certificate.lower, certificate.upper) <= SLACK, representation
+        assert certificate.status == "optimal"
+
+
+@pytest.mark.parametrize("representation", REPRESENTATIONS)
+def test_bounds_that_leave_no_room(representation):
+    """A background that varies alike in all directions spends its bound in every one: the optimum is that of PCA."""
+    rng = np.random.default_rng(0)
+    target = rng.normal(size=(20, 3))
+    design = np.tile([[1.0, 1, 1], [-1, 1, -1], [1, -1, -1], [-1, -1, 1]], (3, 1))
+    certificate = UCA(representation=representation).fit(target, backgrounds=design).certificate_
+    assert certificate.status == "optimal"
+    assert not certificate.proven
+    assert "leave no room" in certificate.message
+    assert certificate.upper == pytest.approx(UCA().fit(target).certificate_.upper, rel=1e-12)
+    alone = UCA(1, representation=representation).fit(target[:, :1], backgrounds=design[:, :1] * 3).certificate_
+    assert alone.status == "optimal"
+    assert alone.proven  # one feature: the whole space respects the mean bound exactly
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_search_that_was_stopped_near_the_edge_of_what_is_feasible(seed):
+    """Multipliers are then far from optimal, and no bound may rest on them."""
+    rng = np.random.default_rng(seed)
+    target, background = rng.normal(size=(2, 12, 4))
+    smallest = np.linalg.eigvalsh(np.cov(background.T))[0]
+    options = {"scale": False, "bound": [float(smallest * (1 + 10.0 ** rng.uniform(-9, -1)))]}
+    truth = solve(exact_problem([target, background], **options))
+    for solver, max_iter in (("lbfgs", 3), ("lbfgs", 100), ("root", 100), ("subspace", 100)):
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model = UCA(1, solver=solver, max_iter=max_iter, **options).fit(target, backgrounds=background)
+        assert truth.excess(model.certificate_.lower, model.certificate_.upper) <= SLACK, (solver, max_iter)
+
+
+def test_background_without_variance_beside_another_gives_no_warning():
+    rng = np.random.default_rng(0)
+    arrays = [rng.normal(size=(20, 4)), rng.normal(size=(15, 4)), np.full((6, 4), 2.0)]
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        model = UCA(scale=False).fit(arrays[0], backgrounds=arrays[1:])
+    assert model.certificate_.status == "optimal"
