@@ -51,8 +51,9 @@ class Certificate:
     message : str
         The same in words.
     proven : bool
-        Whether the upper bound is proven. It is not where data is known through products alone: then it is that of an
-        iterative eigen-solver, which may have missed a direction.
+        Whether both bounds are proven. The upper one is not where data is known through products alone: then it is that of
+        an iterative eigen-solver, which may have missed a direction. The lower one is not where the bounds leave no room
+        for rounding, as a background does that varies alike in all directions.
     allowance : float
         What building covariances from the data may have cost, in the units of the bounds. Both bounds have made room for
         it, so that they hold for the sample covariances of the numbers passed in.

@@ -71,7 +71,7 @@ def certificate_sentence(model: Any) -> str:
         return (
             f"No {direction} can have a target variance above {c.upper:.6g}, and the first component reaches it; this "
             f"{'is proven' if c.proven else 'holds'} up to a relative {c.gap:.1e}"
-            f"{'' if c.proven else ', as far as the iterative eigen-solver converged'}, without a parameter to tune."
+            f"{'' if c.proven else ', though it is not proven (the note below says why)'}, without a parameter to tune."
         )
     return (
         f"No {direction} can have a target variance above {c.upper:.6g}; this value is reached by a mixture of "
