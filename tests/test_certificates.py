@@ -202,6 +202,7 @@ def test_interval_holds_the_optimum(kind, seed):
     for representation, certificate in certificates(arrays, options):
         excess = truth.excess(certificate.lower, certificate.upper)
         assert excess <= SLACK, (representation, certificate, excess)
+        assert type(certificate.lower) is type(certificate.upper) is type(certificate.gap) is float  # reprs are for people
         assert certificate.gap < np.inf
         if KINDS[kind]:
             assert certificate.status == "optimal", (representation, certificate)

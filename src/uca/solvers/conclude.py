@@ -34,7 +34,7 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
         point = dual.evaluate(point.prices, k=max(k, len(point.eigenvalues)))
     upper, proven = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
     bound = certified_lower(dual, point, found.factor, tol)
-    lower = bound.value
+    lower = float(bound.value)
     gap = dual.relative_gap(upper, lower)
     allowance = dual.allowance(point)
     met = dual.relative_gap(upper - allowance, found.lower) <= tol
