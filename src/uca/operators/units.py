@@ -25,7 +25,9 @@ from .representation import Representation
 LOST = 1e-303  # squares below have lost digits that matter: the smallest float64 with all of them is 2e-308
 
 LARGEST_POWER = 1018  # of two, for variances: float64 goes from -1022 to 1023
-NO_FLOAT = "variances or multipliers in the units given are outside the range of float64: rescale the features, or use scale=True"
+NO_FLOAT = (
+    "variances or multipliers in these units are outside the range of float64: rescale the features, or use scale=True"
+)
 
 
 class ScaledPencil(Pencil):

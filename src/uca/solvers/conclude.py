@@ -21,8 +21,8 @@ _UNPROVEN = (
     "proven that nothing lies above."
 )
 _NO_ROOM = (
-    " The bounds leave no room for rounding (for instance, a background that varies equally in all directions), so the lower "
-    "bound relies on the multipliers and is not proven."
+    " The bounds leave no room for rounding (for instance, a background that varies equally in all directions), so the "
+    "lower bound relies on the multipliers and is not proven."
 )
 CLUSTER = 1e-6  # eigenvalues this close to the top, relative to the value, count as equal to it at a kink
 
