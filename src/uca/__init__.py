@@ -12,7 +12,7 @@ from .dual import Certificate, DualResult
 from .estimators.cpca import CPCA, ContrastiveResult
 from .estimators.cpca_plus_plus import CPCAPlusPlus
 from .estimators.uca import UCA
-from .operators.moments import Moments
+from .operators.statistics.moments import Moments
 from .persistence import load, save
 from .solvers.api import solve_dual
 from .solvers.infeasible import InfeasibleBoundsError

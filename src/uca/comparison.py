@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -23,12 +24,12 @@ from ._missing import entries, is_missing
 from ._pool import pool
 from ._threads import one_blas_thread
 from ._types import Array
-from .estimators.base import ContrastiveTransformer
-from .estimators.cpca import CPCA
-from .estimators.cpca_plus_plus import CPCAPlusPlus, SingularBackgroundError
+from .estimators import ESTIMATORS
+from .estimators.base import ContrastiveTransformer, FitError
 from .estimators.uca import UCA
+from .fitted import background_standard, check_background, scores_by
+from .operators.statistics.blocks import divisor, sums_of_squares
 
-SHRINKAGE = 0.1  # of cPCA++ where the background's covariance is singular
 FOLDS = 5
 
 
@@ -140,16 +141,17 @@ def _auc(scores: Array, y: Array, groups: Array | None, seed: int) -> float:
 
 
 def _methods(backgrounds: dict[str, Any], k: int, scale: Any) -> list[tuple[str, ContrastiveTransformer, Any]]:
+    """PCA, then every estimator of the package, with backgrounds pooled, and split where it takes several."""
     several = len(backgrounds) > 1
     one = {"pooled": _stack(list(backgrounds.values()))} if several else backgrounds
-    rows: list[tuple[str, ContrastiveTransformer, Any]] = [
-        ("PCA", UCA(k, scale=scale), None),
-        ("cPCA", CPCA(k, scale=scale), one),
-        ("cPCA++", CPCAPlusPlus(k, scale=scale), one),
-    ]
-    if several:
-        rows.append(("UCA, pooled", UCA(k, scale=scale), one))
-    return [*rows, ("UCA, split" if several else "UCA", UCA(k, scale=scale), backgrounds)]
+    rows: list[tuple[str, ContrastiveTransformer, Any]] = [("PCA", UCA(k, scale=scale), None)]
+    for kind in ESTIMATORS:
+        name, make = kind.method_name, partial(kind, n_components=k, scale=scale)
+        if kind.most_backgrounds == 1 or not several:
+            rows.append((name, make(), one))
+        else:
+            rows += [(f"{name}, pooled", make(), one), (f"{name}, split", make(), backgrounds)]
+    return rows
 
 
 def _stack(tables: Sequence[Any]) -> Any:
@@ -175,30 +177,24 @@ def _run(
     seconds = time.perf_counter() - started
     scores = np.asarray(model.transform(X))
     metrics = {"target": float(model.explained_variance_[0])}
-    metrics |= {name: _variance(model, rows) for name, rows in backgrounds.items()}
+    metrics |= {name: _variance(model, rows, name) for name, rows in backgrounds.items()}
     if labels is not None:
         metrics |= separation(scores, labels, groups)
     return Compared(method, model, scores, {**metrics, "seconds": seconds}, note)
 
 
 def _fit(model: ContrastiveTransformer, X: Any, given: Any) -> str:
-    """Fit, and say what was chosen; cPCA++ is shrunk only where it must be."""
+    """Fit, and say what was chosen; parameters are changed only where a method cannot run without."""
     try:
         model.fit(X, backgrounds=given)
-    except SingularBackgroundError:
-        model.set_params(shrinkage=SHRINKAGE).fit(X, backgrounds=given)
-        return f"shrinkage {SHRINKAGE}: the background's covariance is singular"
-    return f"automatic alpha {model.alpha_:.3g}" if isinstance(model, CPCA) else ""
+    except FitError as error:
+        model.set_params(**error.remedy).fit(X, backgrounds=given)
+        return f"{', '.join(f'{name} {value}' for name, value in error.remedy.items())}: {error.reason}"
+    return model.chosen()
 
 
-def _variance(model: ContrastiveTransformer, rows: Any) -> float:
+def _variance(model: ContrastiveTransformer, rows: Any, name: str) -> float:
     """Variance of a background along the first component, standardised as the model standardises backgrounds."""
-    values = rows if sparse.issparse(rows) else np.asarray(rows, dtype=float)
-    n, p = values.shape
-    scale = np.ones(p)
-    if model.scale == "target":
-        scale = np.asarray(model.scale_, dtype=float)
-    elif model.scale:
-        scale = StandardScaler(with_mean=False).fit(values).scale_ * np.sqrt(n / (n - 1))
-    weights = np.divide(model.components_[0], scale, out=np.zeros(p), where=scale > 0)
-    return float(np.cov(values @ weights))
+    array = check_background(model, rows, name)
+    scores = scores_by(background_standard(model, array), model, array)[:, :1]
+    return float(sums_of_squares(scores)[0] / divisor(len(scores)))

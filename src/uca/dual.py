@@ -13,16 +13,34 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import StrEnum
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 
 from ._types import Array
-from .eigen import eigenvalue_bound, top_eigenpairs
-from .operators.base import Pencil
-from .operators.recycled import recycled
-from .operators.rounding import ARITHMETIC, UNIT
-from .operators.units import NO_FLOAT, in_user_units
+from .operators.contract.pencil import Pencil
+from .operators.contract.units import NO_FLOAT, in_user_units
+from .operators.eigen.solver import Eigensolver
+from .operators.statistics.rounding import ARITHMETIC, UNIT
+
+
+class Status(StrEnum):
+    """How a solution stands; each equals its string, as in ``certificate.status == "optimal"``.
+
+    ``gap`` and ``time_limit`` are for problems whose bounds are proven and need not meet.
+    """
+
+    OPTIMAL = "optimal"
+    MAX_ITER = "max_iter"
+    STALLED = "stalled"
+    ROUNDING = "rounding"
+    GAP = "gap"
+    TIME_LIMIT = "time_limit"
+
+    def __repr__(self) -> str:  # as the strings they equal
+        return repr(self.value)
 
 
 @dataclass(frozen=True)
@@ -43,7 +61,7 @@ class Certificate:
     kkt : float
         Largest violation of the optimality conditions, relative to the bounds: background variance above a bound, or
         different from it where lambda is positive.
-    status : str
+    status : Status
         ``"optimal"`` (gap at most the tolerance), ``"max_iter"``, ``"stalled"``, or ``"rounding"``: the bounds met as
         computed, but the allowance for rounding exceeds the tolerance.
     n_eigensolves : int
@@ -64,11 +82,17 @@ class Certificate:
     gap: float
     tight: bool
     kkt: float
-    status: str
+    status: Status
     n_eigensolves: int
     message: str
     proven: bool = False
     allowance: float = 0.0
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "status": str(self.status)}  # files hold plain text
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state, status=Status(state["status"]))
 
 
 @dataclass(frozen=True)
@@ -151,16 +175,15 @@ class DualPoint:
 
 @dataclass
 class Dual:
-    """The dual function of a pencil with given bounds; counts its eigen-solves.
+    """The dual function of the pencil behind an eigen-solver, with given bounds; counts its eigen-solves.
 
     ``floor`` is a value that no feasible mixture can fall below (0 where the target is a covariance): a smaller dual
     value proves that the bounds cannot be met. Values below ``unit`` are rounding of the problem at hand.
     """
 
-    pencil: Pencil
+    eigen: Eigensolver
     bounds: Array
     floor: float = 0.0
-    seed: int = 0
     unit: float = 0.0
     n_eigensolves: int = field(default=0, init=False)
     _largest: float = field(default=0.0, init=False)
@@ -169,13 +192,21 @@ class Dual:
         # A background without variance has bound 0 = tr(B)/p and constrains nothing: its price stays 0.
         positive = self.bounds > 0
         self.per_bound = np.divide(1.0, self.bounds, out=np.zeros_like(self.bounds), where=positive)
-        self.pencil = recycled(self.pencil, self.seed)
         self.n_vectors = min(self.pencil.size, mixture_rank(self.pencil.n_backgrounds) + 2)
+
+    @property
+    def pencil(self) -> Pencil:
+        """Target and backgrounds."""
+        return self.eigen.pencil
 
     @property
     def m(self) -> int:
         """Number of backgrounds."""
         return self.pencil.n_backgrounds
+
+    def weights(self, prices: Array) -> Array:
+        """Weights of A, B_1 ... B_m in the contrast at ``prices``."""
+        return np.concatenate([[1.0], -prices * self.per_bound])
 
     def evaluate(self, prices: Array, *, k: int | None = None, accuracy: float | None = None) -> DualPoint:
         """The value g at ``prices`` with the ``k`` top eigenpairs; an upper bound on the optimum.
@@ -183,10 +214,9 @@ class Dual:
         ``accuracy`` allows an error of that size where eigenvalues are found iteratively, for points that are only
         passed through; None is full accuracy, for all ``k`` pairs.
         """
-        operator = self.pencil.combine(1.0, -prices * self.per_bound)
-        pairs = top_eigenpairs(operator, min(k or self.n_vectors, self.pencil.size), accuracy=accuracy)
+        pairs = self.eigen.top(self.weights(prices), min(k or self.n_vectors, self.pencil.size), accuracy=accuracy)
         self.n_eigensolves += 1
-        spent = self.pencil.variances(pairs.vectors[:, :1])[1:, 0] * self.per_bound
+        spent = self.eigen.variances(pairs.vectors[:, :1])[1:, 0] * self.per_bound
         value = float(pairs.values[0] + pairs.error + prices.sum())
         self._largest = max(self._largest, abs(value))
         return DualPoint(prices, value, pairs.values, pairs.vectors, spent, pairs.error, pairs.loose, pairs.unfinished)
@@ -204,10 +234,9 @@ class Dual:
 
     def proven_value(self, point: DualPoint, slack: float) -> tuple[float, bool]:
         """The point's value as an upper bound; and whether it is proven, not resting on an iterative method."""
-        operator = self.pencil.combine(1.0, -point.prices * self.per_bound)
         top, proven = float(point.eigenvalues[0]), True
         if point.error > 0:
-            top, proven = eigenvalue_bound(operator, top + point.error, slack)
+            top, proven = self.eigen.bound(self.weights(point.prices), top + point.error, slack)
         return float(top + point.prices.sum() + self.allowance(point)), proven
 
     def allowance(self, point: DualPoint) -> float:
@@ -215,7 +244,7 @@ class Dual:
 
         An eigenvalue is known to rounding of the norm, which dwarfs it where units or multipliers are far apart.
         """
-        weights = np.concatenate([[1.0], point.prices * self.per_bound])
+        weights = np.abs(self.weights(point.prices))
         arithmetic = ARITHMETIC * UNIT * float(weights @ self._magnitudes + point.prices.sum())
         return self._building(point, weights) + arithmetic
 
@@ -236,7 +265,7 @@ class Dual:
 
     def errors_at(self, vectors: Array) -> Array:
         """How far ``v' S v`` may be off in the span of orthonormal vectors, for A, B_1 ... B_m; with room for arithmetic."""
-        inside = vectors.T @ self.pencil.products(vectors)
+        inside = vectors.T @ self.eigen.products(vectors)
         sizes = np.linalg.norm(inside, 2, axis=(1, 2))
         return self.pencil.errors_at(vectors, sizes) + ARITHMETIC * UNIT * self._magnitudes
 
@@ -246,7 +275,7 @@ class Dual:
 
     @cached_property
     def _magnitudes(self) -> Array:
-        return np.array([operator.magnitude for operator in (self.pencil.target, *self.pencil.backgrounds)])
+        return np.array([operator.magnitude for operator in self.pencil.operators])
 
     def lambdas(self, prices: Array) -> Array:
         """Multipliers in the user's units."""

@@ -19,21 +19,13 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer
-from .estimators.cpca import CPCA
-from .estimators.cpca_plus_plus import CPCAPlusPlus
-from .estimators.uca import UCA
 
-MODELS = (UCA, CPCA, CPCAPlusPlus)
 FORMAT = 1
+_TYPES = {part for kind in ESTIMATORS for part in (kind, *kind.parts)}
 #: The types of this package that a file may name; all else is what skops holds to be harmless.
-TRUSTED = (
-    "uca.dual.Certificate",
-    "uca.estimators.cpca.CPCA",
-    "uca.estimators.cpca.ContrastiveResult",
-    "uca.estimators.cpca_plus_plus.CPCAPlusPlus",
-    "uca.estimators.uca.UCA",
-)
+TRUSTED = tuple(sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES))
 
 
 def save(model: Any, path: Any) -> Path:
@@ -60,9 +52,10 @@ def save(model: Any, path: Any) -> Path:
     ...     print(uca.load(path))
     UCA()
     """
-    if type(model) not in MODELS:
+    if type(model) not in ESTIMATORS:
+        names = ", ".join(kind.__name__ for kind in ESTIMATORS)
         raise TypeError(
-            f"save takes a UCA, CPCA or CPCAPlusPlus; got {type(model).__name__}. For a pipeline use skops.io.dump, and "
+            f"save takes a fitted model ({names}); got {type(model).__name__}. For a pipeline use skops.io.dump, and "
             "skops.io.load with trusted=uca.persistence.TRUSTED"
         )
     check_is_fitted(model)
@@ -94,7 +87,7 @@ def load(path: Any) -> Any:
     """
     path = Path(path)
     content = _construct(path)
-    if not isinstance(content, dict) or type(content.get("model")) not in MODELS:
+    if not isinstance(content, dict) or type(content.get("model")) not in ESTIMATORS:
         raise ValueError(f"{path} is a skops file, but not one that uca.save wrote: it holds no model of this package")
     if content.get("format") != FORMAT:
         raise ValueError(

@@ -1,38 +1,55 @@
-"""What every estimator of the package shares: columns by name, scores, and fits that succeed whole or not at all."""
+"""The skeleton of every estimator: checks, the fit, columns by name, scores, and fits that succeed whole or not at all.
+
+A new estimator is one file: a subclass of :class:`ContrastiveTransformer` (or of
+:class:`~.bounded.BoundedTransformer`, if its components keep bounds) with its parameters and :meth:`_solve`, and one entry
+in :data:`uca.estimators.ESTIMATORS`. Saving, plotting, comparing and the rest know estimators through what is declared here.
+"""
 
 from __future__ import annotations
 
-import sys
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, Self
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_array
 from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._containers import float_dtype, float_dtypes, is_array_api, is_dask
-from .._parameters import check_bool, check_choice, check_positive_int
+from .._parameters import check_bool, check_choice, check_n_components, check_positive_int, seed_from
 from .._readable import raise_text_columns
-from .._types import Array
-from .._validation import Datasets, align_columns, label_of, raise_not_finite, read_dask, read_rows
-from ..operators.array_api import check_namespace, like, project_in_namespace, to_numpy
-from ..operators.base import Pencil
-from ..operators.build import REPRESENTATIONS, build
-from ..operators.chunks import project
-from ..operators.moments import inverse
-from ..operators.representation import Representation
+from .._threads import one_blas_thread
+from .._types import Array, Backgrounds, Rows
+from .._validation import Datasets, align_columns, check_datasets, label_of, raise_not_finite, read_dask, read_rows
+from ..operators.representations.build import KINDS, build
+from ..operators.representations.representation import Representation
+from ..operators.sources.chunks import project
+from ..operators.sources.device import project_in_namespace
+from ..operators.sources.distributed import project_lazily
+from ..operators.sources.namespace import check_namespace, in_numpy, like, to_numpy
+from ..operators.statistics.moments import Moments
+from ..operators.statistics.standard import inverse
+from .problem import Problem
+from .warn import warn_y
 
 
-class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, BaseEstimator):
-    """Linear scores of a fitted contrastive model.
+class ContrastiveTransformer(TransformerMixin, BaseEstimator):
+    """Components of a target against its backgrounds, and linear scores on them.
 
-    Subclasses fit ``components_`` (k, p), ``mean_``, ``scale_`` (p,) and ``explained_variance_`` (k,), and call
-    :meth:`_install` once, at the end of a successful fit.
+    Subclasses have the parameters below and those of their own, and implement :meth:`_solve`.
     """
+
+    #: What components are called: ``UC1`` is the first of :class:`uca.UCA`, everywhere.
+    component_prefix: ClassVar[str]
+    #: How a comparison of methods calls it.
+    method_name: ClassVar[str]
+    #: How many backgrounds it takes; None is any number.
+    most_backgrounds: ClassVar[int | None] = None
+    #: Types of this package, besides itself, that a fitted model consists of: what a model file may name.
+    parts: ClassVar[tuple[type, ...]] = ()
 
     n_components: int
     center: bool
@@ -40,20 +57,81 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
     whiten: bool
     representation: str
     components_: Array
+    eigenvalues_: Array
+    explained_variance_: Array
+    explained_variance_ratio_: Array
+    background_variance_: Array
+    background_names_: list[str]
     mean_: Array
     scale_: Array
-    explained_variance_: Array
     n_features_in_: int
+    n_samples_: int | None
+    representation_: str
 
     @abstractmethod
-    def fit(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Self:
-        """Fit the components of a target against its backgrounds."""
+    def _solve(self, problem: Problem) -> dict[str, Any]:
+        """All fitted attributes: ``problem.fitted(vectors, eigenvalues)`` and what is the estimator's own."""
 
-    def fit_transform(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Array:
+    def fit(self, X: Rows, y: Any = None, *, backgrounds: Backgrounds = None) -> Self:
+        """Find the components of a target that its backgrounds do not have.
+
+        Parameters
+        ----------
+        X : array, sparse matrix, table, mapped file or dask array of shape (n, p)
+            The target. Nothing is copied; sparse data stays sparse.
+        y : ignored
+            Pipelines and searches of scikit-learn pass it to every step. Any other call that gives it gets a warning:
+            groups are told apart by ``X`` and ``backgrounds``, not by labels.
+        backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
+            The backgrounds, with the same features, each in its own kind of container. Columns of tables are matched by
+            name. None is plain PCA. cPCA and cPCA++ take one: stack several with :func:`uca.pool`, or use
+            :class:`uca.UCA`.
+
+        Returns
+        -------
+        self
+            If fitting fails or is interrupted, the estimator stays as it was.
+        """
+        self._check_parameters()
+        warn_y(self, y, plain_pca=backgrounds is None)
+        data = check_datasets(self, X, backgrounds, refused=Moments if hasattr(self, "partial_fit") else None)
+        self._check_backgrounds(data.names)
+        k = check_n_components(self.n_components, data.n_features)
+        with one_blas_thread():
+            held = self.represent(data, k)
+            fitted = self._fit(held, data, float_dtype(data.arrays[0].dtype), int(data.arrays[0].shape[0]))
+        self._install(in_namespace(fitted, data.arrays[0]))
+        return self
+
+    def fit_transform(self, X: Rows, y: Any = None, *, backgrounds: Backgrounds = None) -> Array:
         """Fit, and return the scores of the target's rows; parameters as in :meth:`fit`."""
         return self.fit(X, y, backgrounds=backgrounds).transform(X)
 
-    def transform(self, X: Any) -> Array:
+    def represent(self, data: Datasets, k: int) -> Representation:
+        """Checked datasets, standardised, in the representation that was asked for, with room for ``k`` components."""
+        return build(
+            data.arrays,
+            data.labels,
+            representation=self.representation,
+            center=bool(self.center),
+            scale=self.scale,
+            n_empty=k,
+        )
+
+    def _fit(
+        self, held: Representation, data: Datasets, dtype: np.dtype, n_samples: int | None, names: Sequence[str] = ()
+    ) -> dict[str, Any]:
+        """Everything that is fitted, from data that is held."""
+        names = tuple(names) or data.names
+        k = check_n_components(self.n_components, data.n_features)
+        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)))
+        constant = problem.told_constant([label_of(name) for name in (None, *names)])
+        if constant:
+            warnings.warn(f"constant features were scaled to 0: {constant}", UserWarning, stacklevel=3)
+        problem.check_variance()
+        return {**self._solve(problem), **features(data), "n_samples_": n_samples}
+
+    def transform(self, X: Rows) -> Array:
         """Scores of rows on the components.
 
         Parameters
@@ -66,20 +144,21 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         Returns
         -------
         scores : array of shape (n, k)
+            Columns of a table are called as :meth:`get_feature_names_out` says.
         """
         check_is_fitted(self)
         check_namespace(X, self.components_, f"{type(self).__name__}.transform")
         X = align_columns(X, getattr(self, "feature_names_in_", None), "X")
-        weights = (self._fitted("components_") * inverse(self._fitted("scale_"))).T * self._score_scale()
+        model = self.to_numpy()
+        weights = (model.components_ * inverse(model.scale_)).T * self.score_scale_
         if is_dask(X):
-            return self._transform_lazily(X, weights)
-        X = self._validate(read_rows(X, "X", min_rows=1))
-        mean = self._fitted("mean_")
-        if is_array_api(X):
-            return project_in_namespace(X, mean, weights)
-        scores = project(X, mean, weights).astype(X.dtype, copy=False)
+            return self._transform_lazily(X, model.mean_, weights)
+        rows = self._validate(read_rows(X, "X", min_rows=1))
+        if is_array_api(rows):
+            return project_in_namespace(rows, model.mean_, weights)
+        scores = project(rows, model.mean_, weights).astype(rows.dtype, copy=False)
         if not np.isfinite(scores).all():
-            raise_not_finite(X, "X")
+            raise_not_finite(rows, "X")
         return scores
 
     def _validate(self, X: Any) -> Any:
@@ -97,13 +176,11 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
             raise_text_columns(X, "X")
             raise
 
-    def _transform_lazily(self, X: Any, weights: Array) -> Any:
-        from ..operators.distributed import project_lazily
-
+    def _transform_lazily(self, X: Any, mean: Array, weights: Array) -> Any:
         array = read_dask(X, "X", lengths=None)
         if array.shape[1] != self.n_features_in_:
             raise ValueError(f"X has shape {array.shape}, but the model was fitted on {self.n_features_in_} features")
-        scores = project_lazily(array, self._fitted("mean_"), weights, float_dtype(array.dtype))
+        scores = project_lazily(array, mean, weights, float_dtype(array.dtype))
         # A pandas or polars table that set_output asks for is in memory.
         return scores if _get_output_config("transform", self)["dense"] == "default" else scores.compute()
 
@@ -120,14 +197,48 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         """
         check_is_fitted(self)
         Z = check_array(read_rows(Z, "Z", min_rows=1), dtype=float_dtypes(Z), estimator=self, input_name="Z")
-        if Z.shape[1] != self._n_features_out:
-            raise ValueError(f"Z has {Z.shape[1]} columns, but there are {self._n_features_out} components")
+        model = self.to_numpy()
+        if Z.shape[1] != len(model.components_):
+            raise ValueError(f"Z has {Z.shape[1]} columns, but there are {len(model.components_)} components")
         # Components need not be orthogonal (cPCA++): take the row of smallest size that has the scores.
-        components = self._fitted("components_").astype(float)
+        components = model.components_.astype(float)
         inverse_components = np.linalg.solve(components @ components.T, components)
-        scores = to_numpy(Z) / self._score_scale()
-        rows = scores @ inverse_components * self._fitted("scale_") + self._fitted("mean_")
+        scores = to_numpy(Z) / self.score_scale_
+        rows = scores @ inverse_components * model.scale_ + model.mean_
         return like(rows, Z, Z.dtype) if is_array_api(Z) else rows.astype(Z.dtype, copy=False)
+
+    def get_feature_names_out(self, input_features: Any = None) -> Array:
+        """Names of the components: ``UC1`` is the first of :class:`uca.UCA`, ``cPC1`` that of cPCA and cPCA++.
+
+        Parameters
+        ----------
+        input_features : ignored
+            Present for the interface of scikit-learn.
+
+        Returns
+        -------
+        names : array of str of shape (k,)
+        """
+        check_is_fitted(self)
+        return np.array([f"{self.component_prefix}{i + 1}" for i in range(self.components_.shape[0])], dtype=object)
+
+    @property
+    def score_scale_(self) -> Array:
+        """Factor on each score, (k,): 1, or with ``whiten`` one over the target's deviation along the component."""
+        variance = to_numpy(self.explained_variance_).astype(float)
+        if not self.whiten:
+            return np.ones(len(variance))
+        deviation = np.sqrt(variance)
+        return np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
+
+    def to_numpy(self) -> Self:
+        """The fitted model with its arrays in numpy: itself where they are there already, else a copy."""
+        check_is_fitted(self)
+        return in_numpy(self, self.components_)
+
+    def chosen(self) -> str:
+        """What the fit chose by itself, in words; empty where there was nothing to choose."""
+        return ""
 
     def _check_parameters(self) -> None:
         """Check the parameters that all estimators have; subclasses add theirs."""
@@ -135,38 +246,19 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         check_bool("center", self.center)
         check_choice("scale", self.scale, (True, False, "target"))
         check_bool("whiten", self.whiten)
-        check_choice("representation", self.representation, ("auto", *REPRESENTATIONS))
+        check_choice("representation", self.representation, ("auto", *KINDS))
 
-    def _hold(self, data: Datasets, k: int) -> Representation:
-        """The data, standardised, in the representation that was asked for."""
-        return build(
-            data.arrays,
-            data.labels,
-            representation=self.representation,
-            center=bool(self.center),
-            scale=self.scale,
-            n_empty=k,
-        )
-
-    def _score_scale(self) -> Array:
-        """Factor on each score: 1, or one over the target's deviation along the component (1 where that is 0)."""
-        if not self.whiten:
-            return np.ones(self._n_features_out)
-        deviation = np.sqrt(self._fitted("explained_variance_").astype(float))
-        return np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
-
-    def _fitted(self, name: str) -> Array:
-        """A fitted array in numpy, whatever namespace it is kept in."""
-        return to_numpy(getattr(self, name))
+    def _check_backgrounds(self, names: Sequence[str]) -> None:
+        if self.most_backgrounds is not None and len(names) > self.most_backgrounds:
+            raise ValueError(
+                f"{type(self).__name__} takes one background, got {len(names)}: stack them with "
+                "uca.pool(*backgrounds), or give each its own constraint with UCA"
+            )
 
     def _install(self, fitted: dict[str, Any]) -> None:
         """Replace everything fitted before by ``fitted``, in one step that cannot fail halfway."""
         parameters = {name: value for name, value in self.__dict__.items() if not _is_fitted_name(name)}
         self.__dict__ = {**parameters, **fitted}
-
-    @property
-    def _n_features_out(self) -> int:
-        return int(self.components_.shape[0])
 
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
@@ -174,6 +266,17 @@ class ContrastiveTransformer(ClassNamePrefixFeaturesOutMixin, TransformerMixin, 
         tags.array_api_support = True
         tags.transformer_tags.preserves_dtype = ["float64", "float32"]
         return tags
+
+
+class FitError(ValueError):
+    """A fit that other parameters make possible.
+
+    ``remedy`` holds them by name, ``reason`` says in a few words why they are needed.
+    """
+
+    def __init__(self, message: str, *, remedy: dict[str, Any], reason: str):
+        super().__init__(message)
+        self.remedy, self.reason = remedy, reason
 
 
 def in_namespace(fitted: dict[str, Any], X: Any) -> dict[str, Any]:
@@ -190,51 +293,6 @@ def features(data: Datasets) -> dict[str, Any]:
     """The fitted attributes that describe the features of the input."""
     named = {} if data.feature_names is None else {"feature_names_in_": data.feature_names}
     return {"n_features_in_": data.n_features, **named}
-
-
-def check_variance(pencil: Pencil) -> None:
-    """Refuse a target in which nothing varies."""
-    if pencil.target.trace <= 0:
-        raise ValueError("the target X has no variance in any feature: there is nothing to find")
-
-
-def warn_y(estimator: BaseEstimator, y: Any, *, plain_pca: bool) -> None:
-    """Warn of ``fit(target, background)`` and ``fit(rows, labels)``: the second position is y, which is ignored.
-
-    Pipelines, searches and checks of scikit-learn hand y to every step, which need not use it: they are not warned.
-    """
-    if y is None:
-        return
-    module, level = _caller(estimator)
-    if module.split(".")[0] == "sklearn":
-        return
-    shape: tuple[int, ...] = getattr(y, "shape", ())
-    if len(shape) == 2 and shape[1] > 1:
-        what = "if it is a background, pass it as backgrounds="
-    else:
-        what = (
-            "if it holds labels of groups, pass the rows of one group as X and those of the others as "
-            f"backgrounds={{name: rows}}{'; without backgrounds this is plain PCA' if plain_pca else ''}"
-        )
-    warnings.warn(f"y is ignored by {type(estimator).__name__}; {what}", UserWarning, stacklevel=level)
-
-
-def _caller(estimator: BaseEstimator) -> tuple[str, int]:
-    """The module from which a method was called and its stack level, seen from the function that asks.
-
-    Methods of the estimator that call one another, and the wrapper that ``set_output`` puts around them, are passed over.
-    """
-    frame, level = sys._getframe(2), 2
-    while frame.f_locals.get("self") is estimator and frame.f_back is not None:
-        frame, level = frame.f_back, level + 1
-    return str(frame.f_globals.get("__name__", "")), level
-
-
-def warn_constant(n_constant: Sequence[int], names: Sequence[str]) -> None:
-    """Warn of features that are constant in the target or a background and were set to 0."""
-    told = [f"{n} in {label_of(name)}" for n, name in zip(n_constant, (None, *names), strict=True) if n]
-    if told:
-        warnings.warn(f"constant features were scaled to 0: {', '.join(told)}", UserWarning, stacklevel=3)
 
 
 def _is_fitted_name(name: str) -> bool:

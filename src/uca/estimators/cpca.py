@@ -8,7 +8,7 @@ written from its description and checked against its answers.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from sklearn.cluster import SpectralClustering
@@ -16,13 +16,13 @@ from sklearn.utils import check_random_state
 
 from .._parameters import check_choice, check_number, check_positive_int, seed_from
 from .._types import Array
-from ..eigen import fix_signs, top_eigenpairs
-from ..operators.base import CovarianceOperator, Eigenpairs, Pencil
-from ..operators.recycled import recycled
-from ..operators.representation import Representation
-from ..operators.units import in_user_units
-from .one_background import SINGULAR, OneBackground, matrix_of
+from ..operators.contract.operator import CovarianceOperator, Eigenpairs
+from ..operators.contract.units import in_user_units
+from ..operators.eigen.solver import Eigensolver
+from .base import ContrastiveTransformer
+from .problem import Problem
 
+SINGULAR = 1e-10  # smallest over largest eigenvalue at which a background counts as singular
 ALIKE = 1 - 1e-9  # affinities above this differ from 1 by rounding
 NO_VARIANCE = 1e-14  # variance along a direction, as a share of the trace, that is rounding
 
@@ -48,7 +48,7 @@ class ContrastiveResult:
     background_variance: Array
 
 
-class CPCA(OneBackground):
+class CPCA(ContrastiveTransformer):
     """Contrastive PCA: top eigenvectors of ``A - alpha B``.
 
     Parameters
@@ -100,6 +100,11 @@ class CPCA(OneBackground):
     >>> [result.alpha for result in CPCA(alpha=[0.5, 5]).fit(target, backgrounds=background).results_]
     [0.5, 5.0]
     """
+
+    component_prefix = "cPC"
+    method_name = "cPCA"
+    most_backgrounds = 1
+    parts: ClassVar[tuple[type, ...]] = (ContrastiveResult,)
 
     alpha_: float
     alphas_: Array
@@ -155,43 +160,42 @@ class CPCA(OneBackground):
             raise ValueError(f"alpha must be 'auto' or hold numbers of at least 0; got {self.alpha!r}")
         return values
 
-    def _solve(self, held: Representation, powers: Array, k: int, dtype: np.dtype) -> dict[str, Any]:
-        pencil = recycled(held.pencil, seed_from(self.random_state))
-        alphas = self._alphas() if pencil.n_backgrounds else np.zeros(1)
+    def _solve(self, problem: Problem) -> dict[str, Any]:
+        alphas = self._alphas() if problem.names else np.zeros(1)
         # alpha carries the units of target over background.
-        own_alphas = in_user_units(alphas, powers[-1] - powers[0])
-        pairs = [contrastive_eigenpairs(pencil, float(alpha), k) for alpha in own_alphas]
-        affinity = score_affinity(pencil.target, [pair.vectors for pair in pairs])
+        own_alphas = in_user_units(alphas, problem.powers[-1] - problem.powers[0])
+        pairs = [contrastive_eigenpairs(problem.eigen, float(alpha), problem.k) for alpha in own_alphas]
+        affinity = score_affinity(problem.pencil.target, [pair.vectors for pair in pairs])
         chosen = list(range(len(alphas)))
         if isinstance(self.alpha, str) and len(alphas) > 1:
             chosen = select_alphas(affinity, self.n_select, self.random_state)
-        results = tuple(_result(held, powers, float(alphas[i]), pairs[i], dtype) for i in chosen)
-        model = results[len(results) // 2] if isinstance(self.alpha, str) else results[0]
+        results = tuple(_result(problem, float(alphas[i]), pairs[i]) for i in chosen)
+        place = len(results) // 2 if isinstance(self.alpha, str) else 0
+        model = results[place]
         return {
+            **problem.fitted(pairs[chosen[place]].vectors, model.eigenvalues, model.components),
             "alpha_": model.alpha,
             "alphas_": alphas,
             "affinity_": affinity,
             "results_": results,
-            "components_": model.components,
-            "eigenvalues_": model.eigenvalues,
-            "explained_variance_": model.explained_variance,
-            "explained_variance_ratio_": in_user_units(model.explained_variance, -powers[0]) / pencil.target.trace,
-            "background_variance_": model.background_variance,
         }
 
-
-def _result(held: Representation, powers: Array, alpha: float, pairs: Eigenpairs, dtype: np.dtype) -> ContrastiveResult:
-    variances = in_user_units(held.pencil.variances(pairs.vectors), powers[:, np.newaxis])
-    components = fix_signs(held.lift(pairs.vectors)).astype(dtype, copy=False)
-    values = in_user_units(pairs.values, powers[0])
-    return ContrastiveResult(alpha, components, values, variances[0], variances[1:].T.copy())
+    def chosen(self) -> str:
+        return f"automatic alpha {self.alpha_:.3g}" if isinstance(self.alpha, str) else ""
 
 
-def contrastive_eigenpairs(pencil: Pencil, alpha: float, k: int) -> Eigenpairs:
+def _result(problem: Problem, alpha: float, pairs: Eigenpairs) -> ContrastiveResult:
+    variances = problem.variances(pairs.vectors)
+    values = in_user_units(pairs.values, problem.powers[0])
+    return ContrastiveResult(alpha, problem.components(pairs.vectors), values, variances[0], variances[1:].T.copy())
+
+
+def contrastive_eigenpairs(eigen: Eigensolver, alpha: float, k: int) -> Eigenpairs:
     """Top eigenpairs of ``A - alpha B``; for infinite alpha, of A restricted to the null space of B."""
+    pencil = eigen.pencil
     if np.isfinite(alpha) or not pencil.n_backgrounds:
-        return top_eigenpairs(pencil.combine(1.0, [-alpha] * pencil.n_backgrounds), k)
-    values, vectors = np.linalg.eigh(matrix_of(pencil.backgrounds[0]))
+        return eigen.top([1.0, *[-alpha] * pencil.n_backgrounds], k)
+    values, vectors = np.linalg.eigh(pencil.backgrounds[0].to_matrix())
     null = vectors[:, values <= SINGULAR * values[-1]]
     if null.shape[1] < k:
         raise ValueError(

@@ -9,18 +9,20 @@ from scipy.linalg import eigh
 
 from .._parameters import check_number
 from .._types import Array
-from ..eigen import fix_signs
-from ..operators.base import Pencil
-from ..operators.representation import Representation
-from ..operators.units import in_user_units
-from .one_background import SINGULAR, OneBackground, matrix_of
+from ..operators.contract.pencil import Pencil
+from ..operators.contract.units import in_user_units
+from .base import ContrastiveTransformer, FitError
+from .cpca import SINGULAR
+from .problem import Problem
+
+SHRINKAGE = 0.1  # that makes a singular covariance invertible
 
 
-class SingularBackgroundError(ValueError):
+class SingularBackgroundError(FitError):
     """The ratio of variances has no maximum: the background does not vary in some direction."""
 
 
-class CPCAPlusPlus(OneBackground):
+class CPCAPlusPlus(ContrastiveTransformer):
     """cPCA++: directions of the largest ratio of target variance to background variance.
 
     Parameters
@@ -45,6 +47,10 @@ class CPCAPlusPlus(OneBackground):
         As in :class:`uca.UCA`.
     """
 
+    component_prefix = "cPC"
+    method_name = "cPCA++"
+    most_backgrounds = 1
+
     def __init__(
         self,
         n_components: int = 2,
@@ -66,21 +72,12 @@ class CPCAPlusPlus(OneBackground):
         super()._check_parameters()
         check_number("shrinkage", self.shrinkage, 0, 1)
 
-    def _solve(self, held: Representation, powers: Array, k: int, dtype: np.dtype) -> dict[str, Any]:
-        pencil = held.pencil
-        d = pencil.size
-        pairs = eigh(matrix_of(pencil.target), self._metric(pencil), subset_by_index=[d - k, d - 1], check_finite=False)
-        vectors = pairs[1][:, ::-1]
-        vectors = vectors / np.linalg.norm(vectors, axis=0)
-        own = pencil.variances(vectors)
-        variances = in_user_units(own, powers[:, np.newaxis])
-        return {
-            "components_": fix_signs(held.lift(vectors)).astype(dtype, copy=False),
-            "eigenvalues_": in_user_units(pairs[0][::-1], powers[0] - powers[1:].sum()),
-            "explained_variance_": variances[0],
-            "explained_variance_ratio_": own[0] / pencil.target.trace,
-            "background_variance_": variances[1:].T.copy(),
-        }
+    def _solve(self, problem: Problem) -> dict[str, Any]:
+        pencil, d = problem.pencil, problem.pencil.size
+        metric, wanted = self._metric(pencil), [d - problem.k, d - 1]
+        ratios, vectors = eigh(pencil.target.to_matrix(), metric, subset_by_index=wanted, check_finite=False)
+        vectors = vectors[:, ::-1] / np.linalg.norm(vectors[:, ::-1], axis=0)
+        return problem.fitted(vectors, in_user_units(ratios[::-1], problem.powers[0] - problem.powers[1:].sum()))
 
     def _metric(self, pencil: Pencil) -> Array:
         """The (shrunken) background covariance; the identity without a background."""
@@ -88,12 +85,14 @@ class CPCAPlusPlus(OneBackground):
             return np.eye(pencil.size)
         mean = pencil.backgrounds[0].trace / pencil.n_features
         gamma = float(self.shrinkage)
-        metric = (1 - gamma) * matrix_of(pencil.backgrounds[0]) + gamma * mean * np.eye(pencil.size)
+        metric = (1 - gamma) * pencil.backgrounds[0].to_matrix() + gamma * mean * np.eye(pencil.size)
         values = np.linalg.eigvalsh(metric)
         if values[0] <= SINGULAR * values[-1]:
             rank = int(np.sum(values > SINGULAR * values[-1]))
             raise SingularBackgroundError(
                 f"the background's covariance is singular (rank {rank} of {pencil.n_features} features), so the ratio has "
-                "no maximum: set shrinkage, for instance shrinkage=0.1, or use UCA, which needs none"
+                f"no maximum: set shrinkage, for instance shrinkage={SHRINKAGE}, or use UCA, which needs none",
+                remedy={"shrinkage": SHRINKAGE},
+                reason="the background's covariance is singular",
             )
         return metric

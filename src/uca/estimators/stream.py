@@ -8,9 +8,10 @@ from typing import Any
 from sklearn.exceptions import NotFittedError
 
 from .._containers import is_dask
+from .._memory import check_matrices_fit
 from .._validation import Datasets, label_of
-from ..operators.memory import check_matrices_fit
-from ..operators.moments import Moments
+from ..operators.sources.distributed import DaskSource
+from ..operators.statistics.moments import Moments
 
 
 @dataclass
@@ -49,8 +50,4 @@ class Stream:
 
 
 def _moments(rows: Any, label: str) -> Moments:
-    if not is_dask(rows):
-        return Moments.of(rows, label)
-    from ..operators.distributed import moments_of
-
-    return moments_of([rows], [label])[0]
+    return DaskSource([rows], [label]).moments()[0] if is_dask(rows) else Moments.of(rows, label)

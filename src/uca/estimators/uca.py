@@ -2,47 +2,24 @@
 
 from __future__ import annotations
 
-import os
 import warnings
-from importlib import import_module
-from pathlib import Path
-from typing import Any, Self
+from typing import Any
 
 import numpy as np
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.validation import check_is_fitted
 
-from .._containers import float_dtype
-from .._parameters import (
-    check_bool,
-    check_bound,
-    check_choice,
-    check_matrices,
-    check_n_components,
-    check_positive_int,
-    check_tolerance,
-    seed_from,
-)
-from .._progress import progress
-from .._threads import one_blas_thread
+from .._parameters import check_bool, check_bound, check_choice, check_positive_int, check_tolerance
+from .._progress import Callback, progress
 from .._types import Array
-from .._validation import Datasets, check_datasets, name_backgrounds
-from ..dual import Certificate, DualResult, mean_bounds
-from ..eigen import fix_signs
-from ..operators.base import Pencil
-from ..operators.covariance import from_matrices, from_moments
-from ..operators.moments import Moments
-from ..operators.recycled import recycled
-from ..operators.representation import Representation
-from ..operators.units import canonical, in_user_units
+from ..dual import DualResult, Status, mean_bounds
+from ..operators.contract.units import in_user_units
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
-from .base import ContrastiveTransformer, check_variance, features, in_namespace, warn_constant, warn_y
-from .stream import Stream
-from .summary import Summary, summarise
+from .bounded import BoundedTransformer
+from .problem import Problem
 
 
-class UCA(ContrastiveTransformer):
+class UCA(BoundedTransformer):
     """Unique Component Analysis: directions that vary in a target and not in its backgrounds.
 
     The first component maximises the variance of the target subject to explaining no more than a bound in each
@@ -139,19 +116,8 @@ class UCA(ContrastiveTransformer):
     ('optimal', True)
     """
 
-    lambdas_: Array
-    eigenvalues_: Array
-    explained_variance_ratio_: Array
-    background_variance_: Array
-    background_names_: list[str]
-    bounds_: Array
-    certificate_: Certificate
-    certificates_: tuple[Certificate, ...]
-    component_lambdas_: Array
-    n_iter_: int
-    n_samples_: int | None
-    representation_: str
-    solver_: str
+    component_prefix = "UC"
+    method_name = "UCA"
 
     def __init__(
         self,
@@ -182,115 +148,6 @@ class UCA(ContrastiveTransformer):
         self.random_state = random_state
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None, *, backgrounds: Any = None) -> Self:
-        """Find the components of a target that its backgrounds do not have.
-
-        Parameters
-        ----------
-        X : array, sparse matrix, table, mapped file or dask array of shape (n, p)
-            The target. Nothing is copied; sparse data stays sparse.
-        y : ignored
-            Pipelines and searches of scikit-learn pass it to every step. Any other call that gives it gets a warning:
-            groups are told apart by ``X`` and ``backgrounds``, not by labels.
-        backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
-            The backgrounds, with the same features, each in its own kind of container. Columns of tables are matched by
-            name. None is plain PCA.
-
-        Returns
-        -------
-        self : UCA
-            If fitting fails or is interrupted, the estimator stays as it was.
-        """
-        self._check_parameters()
-        warn_y(self, y, plain_pca=backgrounds is None)
-        data = check_datasets(self, X, backgrounds, refused=Moments)
-        k = check_n_components(self.n_components, data.n_features)
-        with one_blas_thread():
-            representation = self._hold(data, k)
-            warn_constant(representation.n_constant, data.names)
-            fitted = self._solve(representation, data.names, k, float_dtype(data.arrays[0].dtype))
-        fitted.update(features(data), n_samples_=int(data.arrays[0].shape[0]))
-        self._install(in_namespace(fitted, data.arrays[0]))
-        return self
-
-    def fit_covariance(self, A: Any, *, backgrounds: Any = None) -> Self:
-        """Fit on covariance matrices instead of data.
-
-        The matrices are used as they are: ``center`` and ``scale`` do not apply. Pass correlation matrices for what
-        ``scale=True`` does.
-
-        Parameters
-        ----------
-        A : array of shape (p, p)
-            Covariance of the target: symmetric, positive semidefinite.
-        backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
-            Covariances of the backgrounds.
-
-        Returns
-        -------
-        self : UCA
-            Scores then refer to data as it is (``mean_`` is 0, ``scale_`` is 1).
-        """
-        self._check_parameters()
-        named = name_backgrounds(backgrounds)
-        matrices = check_matrices(A, named, semidefinite=True)
-        k = check_n_components(self.n_components, matrices.shape[-1])
-        fitted = self._solve(from_matrices(matrices), tuple(named), k, np.dtype(float))
-        self._install({**fitted, "n_features_in_": matrices.shape[-1], "n_samples_": None})
-        return self
-
-    def partial_fit(self, X: Any = None, y: Any = None, *, backgrounds: Any = None) -> Self:
-        """Add rows to the target, to backgrounds, or to both; the problem is solved when a result is first asked for.
-
-        Chunks may come in any order and any number; backgrounds are told apart by name, or by position in a list. Holds
-        one p x p matrix a dataset; where those do not fit in memory, a MemoryError says so before any work is done. After
-        :meth:`fit`, a new stream begins.
-
-        Parameters
-        ----------
-        X : array, sparse matrix or table of shape (n, p), or Moments; optional
-        y : ignored
-        backgrounds : the same, a list or tuple of them, or a dict of name -> rows, optional
-
-        Returns
-        -------
-        self : UCA
-        """
-        self._check_parameters()
-        warn_y(self, y, plain_pca=False)
-        stream: Stream | None = self.__dict__.get("_stream")
-        like = None if stream is None else stream.like
-        data = check_datasets(self, X, backgrounds, min_rows=1, like=like, ready=Moments, need_target=False)
-        check_n_components(self.n_components, data.n_features)
-        stream = (stream or Stream(Datasets({}, data.n_features, None))).add(data)
-        self._install({"_stream": stream, **features(stream.like)})
-        return self
-
-    def summary(self) -> Summary:
-        """Multipliers, variances and the certificate as a small table of text."""
-        check_is_fitted(self)
-        return summarise(self)
-
-    def report(self, path: str | os.PathLike[str], X: Any, **options: Any) -> Path:
-        """Write an interactive report of the fitted model: one HTML file that works offline.
-
-        Parameters
-        ----------
-        path : path
-            The file to write.
-        X : array, sparse matrix or table of shape (n, p)
-            Rows of the target.
-        **options
-            ``backgrounds``, ``labels``, ``ids``, ``feature_names``, ``image_shape``, ``title`` and more: see
-            :func:`uca.report.report`.
-
-        Returns
-        -------
-        path : pathlib.Path
-        """
-        # Imported on use and by name: the report stands below the estimators and needs an extra.
-        return import_module("uca.report").report(self, path, X, **options)
-
     def _check_parameters(self) -> None:
         super()._check_parameters()
         check_choice("components", self.components, ("joint", "sequential"))
@@ -300,83 +157,41 @@ class UCA(ContrastiveTransformer):
         if not callable(self.verbose):
             check_bool("verbose", self.verbose)
 
-    def _solve(self, data: Representation, names: tuple[str, ...], k: int, dtype: np.dtype) -> dict[str, Any]:
-        """Everything that is fitted but the names and numbers of features and rows."""
-        check_variance(data.pencil)
-        own_units, powers = canonical(data.pencil)
-        pencil = recycled(own_units, seed_from(self.random_state))
-        given = check_bound(self.bound, names)
-        bounds = mean_bounds(pencil) if given is None else in_user_units(given, -powers[1:])
+    def _solve(self, problem: Problem) -> dict[str, Any]:
+        given = check_bound(self.bound, problem.names)
+        bounds = mean_bounds(problem.pencil) if given is None else in_user_units(given, -problem.powers[1:])
         with progress(self.verbose) as callback:
-            results = self._results(pencil, bounds, powers, names, k, callback)
-        if data.sharper is not None and any(result.certificate.status == "rounding" for result in results):
-            return self._solve(data.sharper(), names, k, dtype)
+            results = self._results(problem, bounds, callback)
+        lost = any(result.certificate.status is Status.ROUNDING for result in results)
+        if lost and (sharper := problem.sharper()) is not None:
+            return self._solve(sharper)
         vectors = np.hstack([result.vectors for result in results])
-        variances = pencil.variances(vectors)
-        ratio = variances[0] / pencil.target.trace
-        variances = in_user_units(variances, powers[:, np.newaxis])
-        results = [result.in_units(powers.tolist()) for result in results]
+        results = [result.in_units(problem.powers.tolist()) for result in results]
         for result in results:
-            _warn_unconverged(result)
+            if result.certificate.status is not Status.OPTIMAL or result.unfinished:
+                warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=4)
+        lambdas = np.stack([result.lambdas for result in results])
         return {
-            "components_": fix_signs(data.lift(vectors)).astype(dtype, copy=False),
-            "lambdas_": results[0].lambdas,
-            "component_lambdas_": np.tile(results[0].lambdas, (k, 1))
-            if len(results) == 1
-            else np.stack([result.lambdas for result in results]),
-            "eigenvalues_": np.concatenate([result.eigenvalues for result in results]),
-            "explained_variance_": variances[0],
-            "explained_variance_ratio_": ratio,
-            "background_variance_": variances[1:].T.copy(),
-            "background_names_": list(names),
+            **problem.fitted(vectors, np.concatenate([result.eigenvalues for result in results])),
+            "lambdas_": lambdas[0],
+            "component_lambdas_": np.tile(lambdas[0], (problem.k, 1)) if len(lambdas) == 1 else lambdas,
             "bounds_": results[0].bounds,
-            "mean_": data.mean,
-            "scale_": data.scale,
             "certificate_": results[0].certificate,
             "certificates_": tuple(result.certificate for result in results),
             "n_iter_": results[0].n_iter,
-            "representation_": data.name,
             "solver_": results[0].solver,
         }
 
-    def _results(
-        self, pencil: Pencil, bounds: Array, powers: Array, names: tuple[str, ...], k: int, callback: Any
-    ) -> list[DualResult]:
+    def _results(self, problem: Problem, bounds: Array, callback: Callback | None) -> list[DualResult]:
         options: dict[str, Any] = {
-            "names": names,
+            "names": problem.names,
             "solver": self.solver,
             "tol": self.tol,
             "max_iter": self.max_iter,
-            "seed": seed_from(self.random_state),
-            "powers": powers,
+            "seed": problem.seed,
+            "powers": problem.powers,
             "callback": callback,
         }
         if self.components == "sequential":
-            return solve_sequential(pencil, bounds, k=k, **options)
-        return [solve(pencil, bounds, k=k, **options)]
-
-    def _solve_stream(self) -> None:
-        stream: Stream = self.__dict__["_stream"]
-        moments = stream.complete()
-        representation = from_moments(moments, center=bool(self.center), scale=self.scale)
-        warn_constant(representation.n_constant, stream.names())
-        k = check_n_components(self.n_components, stream.like.n_features)
-        fitted = self._solve(representation, stream.names(), k, moments[0].dtype)
-        fitted.update(features(stream.like), n_samples_=moments[0].n)
-        self._install({**fitted, "_stream": stream})
-
-    def __getattr__(self, name: str) -> Any:
-        # Only reached for attributes that are not there: results of a stream are computed when first asked for.
-        unsolved = "_stream" in self.__dict__ and "components_" not in self.__dict__
-        if unsolved and name in UCA.__annotations__ | ContrastiveTransformer.__annotations__:
-            self._solve_stream()
-            return self.__dict__[name]
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-
-    def __sklearn_is_fitted__(self) -> bool:
-        return "components_" in self.__dict__ or "_stream" in self.__dict__
-
-
-def _warn_unconverged(result: DualResult) -> None:
-    if result.certificate.status != "optimal" or result.unfinished:
-        warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=4)
+            return solve_sequential(problem.eigen, bounds, k=problem.k, **options)
+        return [solve(problem.eigen, bounds, k=problem.k, **options)]

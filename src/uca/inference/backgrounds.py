@@ -16,8 +16,8 @@ import numpy as np
 from .._parameters import check_bound, check_n_components
 from .._pool import pool
 from .._types import Array
+from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
-from ..estimators.uca import UCA
 from ..solvers.infeasible import InfeasibleBoundsError
 from .parallel import run
 from .parameters import check_model
@@ -58,7 +58,7 @@ class BackgroundInfluence:
         turn by more than 26 degrees.
     """
 
-    model: UCA
+    model: BoundedTransformer
     background_names: tuple[str, ...]
     lambdas: Array
     values: Array
@@ -85,7 +85,7 @@ class BackgroundInfluence:
         if name not in self.background_names:
             return ""
         j = self.background_names.index(name)
-        weights = self.model._fitted("component_lambdas_")[:, j] * self.model._fitted("bounds_")[j]
+        weights = self.model.component_lambdas_[:, j] * self.model.bounds_[j]
         if np.all(weights <= NONE * self.value):
             return "redundant"
         if self.subspace_cosines[j] < TURNED:
@@ -188,7 +188,7 @@ def background_influence(
     backgrounds: Any,
     *,
     n_components: int = 2,
-    model: UCA | None = None,
+    model: BoundedTransformer | None = None,
     n_jobs: int | None = None,
 ) -> BackgroundInfluence:
     """Leave each background out in turn, and pool them all: how do value, multipliers and components move?
@@ -228,15 +228,15 @@ def background_influence(
     fits = run(_fit_variant, variants, sample, copy, check_bound(copy.bound, sample.names), n_jobs=n_jobs)
     full, *without = fits[: m + 1]
     pooled = fits[-1] if m > 1 else None
-    reference = full._fitted("components_").astype(float)
+    reference = full.components_.astype(float)
     cosines, spaces, values = np.array([_moved(reference, part) for part in (*without, pooled)]).T
     lambdas_without = np.full((m, m), np.nan)
     for j, part in enumerate(without):
-        lambdas_without[j, [i for i in range(m) if i != j]] = part._fitted("lambdas_")
+        lambdas_without[j, [i for i in range(m) if i != j]] = part.lambdas_
     return BackgroundInfluence(
         model=full,
         background_names=sample.names,
-        lambdas=full._fitted("lambdas_").astype(float),
+        lambdas=full.lambdas_.astype(float),
         values=values[:m],
         lambdas_without=lambdas_without,
         cosines=cosines[:m],
@@ -248,15 +248,17 @@ def background_influence(
     )
 
 
-def _moved(reference: Array, model: UCA | None) -> tuple[float, float, float]:
+def _moved(reference: Array, model: BoundedTransformer | None) -> tuple[float, float, float]:
     """Cosine of the first component, smallest cosine of the spaces, and the attainable variance."""
     if model is None:
         return (np.nan,) * 3
-    cosines, spaces, _ = compare(reference, model._fitted("components_").astype(float))
+    cosines, spaces, _ = compare(reference, model.components_.astype(float))
     return float(cosines[0]), float(spaces[-1]), float(model.certificate_.upper)
 
 
-def _fit_variant(left_out: int | None, sample: Sample, model: UCA, bounds: Array | None) -> UCA | None:
+def _fit_variant(
+    left_out: int | None, sample: Sample, model: BoundedTransformer, bounds: Array | None
+) -> BoundedTransformer | None:
     """The model with all backgrounds, without one, or with all of them stacked into one, if a direction keeps its bound."""
     kept = [j for j in range(len(sample.names)) if j != left_out]
     if left_out == POOLED:

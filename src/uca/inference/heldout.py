@@ -32,7 +32,8 @@ from scipy import sparse
 from scipy.special import ndtri, stdtr
 
 from .._types import Array
-from ..operators.moments import deviations, divisor, inverse
+from ..operators.statistics.blocks import divisor
+from ..operators.statistics.standard import deviations, inverse
 
 FAR = 3.0  # times the median distance from the mean
 ROUNDS = 5  # of finding far rows, each with the mean and the deviations that the last one left

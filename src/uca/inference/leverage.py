@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._containers import is_array_api, is_dask
 from .._types import Array
-from ..estimators.base import ContrastiveTransformer
 from ..estimators.summary import Summary, text_table
-from ..operators.array_api import to_numpy
+from ..fitted import check_fitted
+from ..operators.sources.namespace import to_numpy
 
 FEW = 0.05  # share of the rows
 LISTED = 10  # rows that a sentence names
@@ -109,9 +108,7 @@ def row_leverage(model: ContrastiveTransformer, X: Any) -> RowLeverage:
     >>> sorted(row_leverage(model, treated).outlying(0).tolist())
     [0, 1]
     """
-    if not isinstance(model, ContrastiveTransformer):
-        raise TypeError(f"model must be a fitted UCA, CPCA or CPCAPlusPlus; got {type(model).__name__}")
-    check_is_fitted(model)
+    check_fitted(model, "model")
     if is_dask(X):
         raise TypeError("X is a dask collection; leverage needs rows in memory: pass .compute()")
     scores = model.transform(X)

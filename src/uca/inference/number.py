@@ -20,11 +20,9 @@ from scipy import sparse
 from .._parameters import check_positive_int, seed_from
 from .._threads import one_blas_thread
 from .._types import Array
-from ..eigen import top_eigenpairs
+from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
-from ..estimators.uca import UCA
-from ..operators.build import build
-from ..operators.recycled import recycled
+from ..operators.eigen.solver import Eigensolver
 from .parallel import run, streams
 from .parameters import check_alpha, check_model
 from .sample import Sample, check_sample
@@ -118,7 +116,7 @@ def estimate_n_components(
     groups: Any = None,
     alpha: float = 0.05,
     random_state: Any = None,
-    model: UCA | None = None,
+    model: BoundedTransformer | None = None,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> NumberOfComponents:
@@ -155,12 +153,11 @@ def estimate_n_components(
     refit = model_of_halves(model, max_components, sample, most=MOST, name="max_components")
     seed = seed_from(random_state)
     test = run_test(sample, refit, n_splits, alpha, seed, "contrast", n_jobs, verbose)
-    fitted = check_model(model, n_components=refit.n_components, components="joint")
-    fitted.set_params(tol=max(fitted.tol, SCREEN_TOLERANCE))
+    fitted = check_model(model, n_components=refit.n_components, components="joint", tol=SCREEN_TOLERANCE)
     sample.fit(fitted)
     seeds = streams(seed, n_permutations)
     permuted = run(permuted_eigenvalues, seeds, sample, fitted, n_jobs=n_jobs, verbose=verbose, what="permutations")
-    eigenvalues = fitted._fitted("eigenvalues_").astype(float)
+    eigenvalues = fitted.eigenvalues_.astype(float)
     thresholds = np.quantile(np.stack(permuted), 1.0 - alpha, axis=0)
     above = eigenvalues > thresholds
     return NumberOfComponents(
@@ -173,22 +170,13 @@ def estimate_n_components(
     )
 
 
-def permuted_eigenvalues(stream: np.random.SeedSequence, sample: Sample, model: UCA) -> Array:
+def permuted_eigenvalues(stream: np.random.SeedSequence, sample: Sample, model: BoundedTransformer) -> Array:
     """Top eigenvalues at the model's multipliers after every column of the target was permuted by itself."""
     target = permute_columns(sample.arrays[0], np.random.default_rng(stream))
-    arrays = (target, *sample.arrays[1:])
     k = model.components_.shape[0]
     with one_blas_thread():
-        held = build(
-            arrays,
-            ["target X", *sample.names],
-            representation=model.representation,
-            center=bool(model.center),
-            scale=model.scale,
-            n_empty=k,
-        )
-        lambdas = model._fitted("lambdas_").astype(float)
-        return top_eigenpairs(recycled(held.pencil).combine(1.0, -lambdas), k).values
+        held = model.represent(sample.datasets((target, *sample.arrays[1:])), k)
+        return Eigensolver(held.pencil).top([1.0, *-model.lambdas_.astype(float)], k).values
 
 
 def permute_columns(rows: Any, rng: np.random.Generator) -> Any:

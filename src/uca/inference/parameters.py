@@ -7,15 +7,22 @@ from typing import Any
 from sklearn.base import clone
 
 from .._parameters import check_number
+from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
 
 
-def check_model(model: Any, **parameters: Any) -> UCA:
-    """An unfitted copy of the model (or of the default one) with some parameters changed."""
-    if model is not None and not isinstance(model, UCA):
+def check_model(model: Any, *, tol: float = 0.0, **parameters: Any) -> BoundedTransformer:
+    """An unfitted copy of the model (or of the default one) with some parameters changed.
+
+    ``tol`` is the least tolerance of models that have one: what is refitted many times need not be exact.
+    """
+    if model is not None and not isinstance(model, BoundedTransformer):
         raise TypeError(f"model must be a UCA, fitted or not, whose parameters are used; got {type(model).__name__}")
-    copy: UCA = clone(UCA() if model is None else model)
-    return copy.set_params(**parameters, verbose=False)
+    copy: BoundedTransformer = clone(UCA() if model is None else model)
+    own = copy.get_params()
+    quiet = {"verbose": False} if "verbose" in own else {}
+    loose = {"tol": max(own["tol"], tol)} if "tol" in own else {}
+    return copy.set_params(**quiet, **loose, **parameters)
 
 
 def check_alpha(alpha: Any) -> float:

@@ -19,8 +19,9 @@ from .._containers import is_array_api, is_dask
 from .._missing import entries, is_missing
 from .._types import Array
 from .._validation import Datasets, check_datasets, count_not_finite, label_of, name_backgrounds, raise_counts
+from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
-from ..operators.array_api import to_numpy
+from ..operators.sources.namespace import to_numpy
 
 MIN_SUBJECTS = 8  # in every dataset, where rows are split in halves: four on each side
 
@@ -67,18 +68,22 @@ class Sample:
         """The chosen rows of every dataset."""
         return tuple(array[chosen] for array, chosen in zip(self.arrays, rows, strict=True))
 
-    def fit(self, model: UCA) -> UCA:
+    def datasets(self, arrays: Sequence[Any]) -> Datasets:
+        """Rows in place of all rows, as an estimator takes them when they are checked."""
+        return Datasets(dict(zip((None, *self.names), arrays, strict=True)), self.n_features, self.columns)
+
+    def fit(self, model: BoundedTransformer) -> BoundedTransformer:
         """Fit a model to all rows."""
         return self._fit(model, self.arrays)
 
-    def fit_part(self, model: UCA, rows: Sequence[Array], what: str) -> UCA:
+    def fit_part(self, model: BoundedTransformer, rows: Sequence[Array], what: str) -> BoundedTransformer:
         """Fit a model to some rows of every dataset; an error says which they are."""
         try:
             return self._fit(model, self.take(rows))
         except ValueError as error:  # bounds that no direction keeps there, a target that does not vary there
             raise type(error)(f"the model cannot be fitted to {what}: {error}") from error
 
-    def _fit(self, model: UCA, arrays: Sequence[Any]) -> UCA:
+    def _fit(self, model: BoundedTransformer, arrays: Sequence[Any]) -> BoundedTransformer:
         return model.fit(arrays[0], backgrounds=dict(zip(self.names, arrays[1:], strict=True)))
 
 

@@ -22,8 +22,8 @@ from scipy.special import ndtri
 
 from .._parameters import check_choice, check_n_components, check_number, check_positive_int, seed_from
 from .._types import Array
+from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
-from ..estimators.uca import UCA
 from .parallel import run, streams
 from .parameters import check_model
 from .sample import Sample, check_sample
@@ -62,7 +62,7 @@ class Bootstrap:
         Fits that did not reach the tolerance.
     """
 
-    model: UCA
+    model: BoundedTransformer
     cosines: Array
     subspace_cosines: Array
     loadings_low: Array
@@ -93,7 +93,7 @@ class Bootstrap:
 
     def reliable_features(self, component: int = 0) -> list[str]:
         """Names of the features that are reliably loaded, largest loading first."""
-        sizes = np.abs(self.model._fitted("components_")[component])
+        sizes = np.abs(self.model.components_[component])
         chosen = np.flatnonzero(self.reliable[component])
         return [str(self.feature_names[i]) for i in chosen[np.argsort(-sizes[chosen], kind="stable")]]
 
@@ -102,9 +102,7 @@ class Bootstrap:
         """One row a component, as plain numbers."""
         low, high = self.interval(self.variances)
         names = ["target variance", *(f"variance in {name}" for name in self.model.background_names_)]
-        fitted = np.column_stack(
-            [self.model._fitted("explained_variance_"), self.model._fitted("background_variance_")]
-        ).astype(float)
+        fitted = np.column_stack([self.model.explained_variance_, self.model.background_variance_]).astype(float)
         return [
             {
                 "component": i + 1,
@@ -133,7 +131,7 @@ class Bootstrap:
         lines = text_table(["component", "stability", "of the space", *names, "reliable features"], rows)
         if self.lambdas.shape[1]:
             low, high = self.interval(self.lambdas)
-            told = zip(self.model.background_names_, self.model._fitted("lambdas_"), low, high, strict=True)
+            told = zip(self.model.background_names_, self.model.lambdas_, low, high, strict=True)
             lines += [
                 "",
                 *text_table(["background", "lambda"], [[n, f"{v:.3g} [{a:.3g}, {b:.3g}]"] for n, v, a, b in told]),
@@ -160,7 +158,7 @@ def bootstrap(
     level: float = 0.95,
     align: str = "sign",
     random_state: Any = None,
-    model: UCA | None = None,
+    model: BoundedTransformer | None = None,
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Bootstrap:
@@ -214,7 +212,7 @@ def bootstrap(
     cosines, spaces, loadings, lambdas, variances, converged = (np.stack(part) for part in zip(*found, strict=True))
     tail = (1.0 - level) / 2
     low, high = np.quantile(loadings, [tail, 1.0 - tail], axis=0)
-    components = fitted._fitted("components_").astype(float)
+    components = fitted.components_.astype(float)
     error = loadings.std(axis=0, dtype=float)
     certain = -ndtri((1.0 - level) / (2 * sample.n_features))
     names = sample.columns or [f"x{i}" for i in range(sample.n_features)]
@@ -234,19 +232,21 @@ def bootstrap(
     )
 
 
-def refit_resample(stream: np.random.SeedSequence, sample: Sample, fitted: UCA, align: str) -> tuple[Any, ...]:
+def refit_resample(
+    stream: np.random.SeedSequence, sample: Sample, fitted: BoundedTransformer, align: str
+) -> tuple[Any, ...]:
     """Cosines, cosines of spaces, aligned loadings, multipliers, variances, and whether the fit converged."""
     model = check_model(fitted)
     sample.fit_part(model, resample(sample.subjects, np.random.default_rng(stream)), "rows drawn again")
-    reference, components = (part._fitted("components_").astype(float) for part in (fitted, model))
+    reference, components = (part.components_.astype(float) for part in (fitted, model))
     cosines, spaces, turned = compare(reference, components)
     laid = turned[align] @ components
-    variances = np.column_stack([model._fitted("explained_variance_"), model._fitted("background_variance_")])
+    variances = np.column_stack([model.explained_variance_, model.background_variance_])
     return (
         cosines,
         spaces,
         laid.astype(np.float32),
-        model._fitted("lambdas_").astype(float),
+        model.lambdas_.astype(float),
         variances.astype(float),
         model.certificate_.status == "optimal",
     )

@@ -31,8 +31,8 @@ from scipy.special import ndtr, stdtrit
 
 from .._parameters import check_choice, check_n_components, check_positive_int, seed_from
 from .._types import Array
+from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
-from ..estimators.uca import UCA
 from .heldout import HeldOut, held_out
 from .parallel import run, streams
 from .parameters import check_alpha, check_model
@@ -45,7 +45,6 @@ SPREAD = 0.6  # variance of the mean z over many halves, under the null hypothes
 SMALL_SAMPLE = 4.0  # rows or subjects: what the smallest dataset's number adds to it, as 1 + SMALL_SAMPLE / number
 SPREAD_ONE = 0.8  # the same for one pair of halves
 MOST = 5  # components, where no number is given
-SMALL = 64  # features up to which root finding is the faster solver for one background
 FEW = 30  # rows or subjects below which the result says that they are few
 N_SPLITS = 10  # random halvings; more make the p-value depend less on luck, and cost time
 FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives a valid test, a good one is enough
@@ -212,7 +211,7 @@ def uniqueness_test(
     groups: Any = None,
     alpha: float = 0.05,
     random_state: Any = None,
-    model: UCA | None = None,
+    model: BoundedTransformer | None = None,
     order: str = "model",
     n_jobs: int | None = None,
     verbose: bool = False,
@@ -280,22 +279,24 @@ def uniqueness_test(
 
 
 def model_of_halves(
-    model: UCA | None, n_components: int | None, sample: Sample, *, most: int = MOST, name: str = "n_components"
-) -> UCA:
+    model: BoundedTransformer | None,
+    n_components: int | None,
+    sample: Sample,
+    *,
+    most: int = MOST,
+    name: str = "n_components",
+) -> BoundedTransformer:
     """The model that is fitted to halves; ``most`` components where no number is given."""
-    refit = check_model(model)
+    refit = check_model(model, tol=FIT_TOLERANCE)
     p = sample.n_features
     if n_components is None:  # the last sequential ones seldom keep the bounds
         n_components = min(most, max(p // 2, 1) if refit.components == "sequential" else p)
-    refit.set_params(n_components=check_n_components(n_components, p, name=name), tol=max(refit.tol, FIT_TOLERANCE))
-    if refit.solver == "auto" and len(sample.names) == 1 and p <= SMALL:
-        refit.set_params(solver="root")
-    return refit
+    return refit.set_params(n_components=check_n_components(n_components, p, name=name))
 
 
 def run_test(
     sample: Sample,
-    model: UCA,
+    model: BoundedTransformer,
     n_splits: int,
     alpha: float,
     seed: int,
@@ -311,7 +312,7 @@ def run_test(
 
 
 def measure_halves(
-    stream: np.random.SeedSequence, sample: Sample, model: UCA, order: str = "model"
+    stream: np.random.SeedSequence, sample: Sample, model: BoundedTransformer, order: str = "model"
 ) -> tuple[Array, ...]:
     """One halving, both ways: the arrays of :class:`~.heldout.HeldOut`, with a first axis of 2."""
     first = halves(sample.subjects, np.random.default_rng(stream))
@@ -323,7 +324,7 @@ def measure_halves(
             held_out(
                 sample.take(test),
                 [codes[side] for codes, side in zip(sample.subjects, test, strict=True)],
-                model._fitted("components_")[by_contrast(model) if order == "contrast" else slice(None)],
+                model.components_[by_contrast(model) if order == "contrast" else slice(None)],
                 center=bool(model.center),
                 scale=model.scale,
             )
@@ -331,9 +332,9 @@ def measure_halves(
     return tuple(np.stack([getattr(part, field.name) for part in found]) for field in fields(HeldOut))
 
 
-def by_contrast(model: UCA) -> Array:
+def by_contrast(model: BoundedTransformer) -> Array:
     """Places of the components, the one first that varies most in the target beyond the background it shares most with."""
-    contrast = model._fitted("explained_variance_") - model._fitted("background_variance_").max(axis=1)
+    contrast = model.explained_variance_ - model.background_variance_.max(axis=1)
     return np.argsort(-contrast, kind="stable")
 
 
@@ -357,7 +358,9 @@ def _variance(z: Array) -> Array:
     return ((z - z.mean(axis=0)) ** 2).sum(axis=0) / (len(z) - 1)
 
 
-def conclude(sample: Sample, halves: HeldOut, model: UCA, alpha: float, order: str = "model") -> UniquenessTest:
+def conclude(
+    sample: Sample, halves: HeldOut, model: BoundedTransformer, alpha: float, order: str = "model"
+) -> UniquenessTest:
     """The result from what all halves measured, arrays of shape (halves, m + 1, k)."""
     n_splits = len(halves.z) // 2
     separate = ndtr(-halves.z.mean(axis=0) / np.sqrt(spread(halves.z, n_splits, min(sample.n_subjects))))

@@ -40,11 +40,11 @@ def loadings(
     -------
     ax : matplotlib Axes
     """
-    check_model(model)
+    model = check_model(model)
     i = check_component(model, component)
     names = names_of(model, feature_names)
     count = check_count("n_features", n_features, len(names))
-    values = model._fitted("components_")[i].astype(float)
+    values = model.components_[i].astype(float)
     chosen = np.argsort(-np.abs(values), kind="stable")[:count]
     ax = axes(ax, (5.0, 0.9 + 0.24 * count))
     places = np.arange(count)
@@ -69,8 +69,8 @@ def variance(model: Any, *, ax: Axes | None = None) -> Axes:
     -------
     ax : matplotlib Axes
     """
-    check_model(model)
-    heights = np.column_stack([model._fitted("explained_variance_"), model._fitted("background_variance_")])
+    model = check_model(model)
+    heights = np.column_stack([model.explained_variance_, model.background_variance_])
     k, n_sets = heights.shape
     width = 0.8 / n_sets
     ax = axes(ax, (max(4.2, 2.2 + 0.35 * k * n_sets), 3.6))
@@ -78,7 +78,7 @@ def variance(model: Any, *, ax: Axes | None = None) -> Axes:
     handles: list[Any] = []
     for j, name in enumerate(["target", *model.background_names_]):
         handles.append(ax.bar(centres[:, j], heights[:, j], width=0.92 * width, color=colour(j), label=name))
-    handles += _draw_bounds(ax, centres[:, 1:], model._fitted("bounds_") if hasattr(model, "bounds_") else None, width)
+    handles += _draw_bounds(ax, centres[:, 1:], model.bounds_ if hasattr(model, "bounds_") else None, width)
     ax.set_xticks(np.arange(k), [f"{i + 1}\n{percent(model, i)}" for i in range(k)])
     ax.tick_params(axis="x", length=0)
     ax.set(xlabel="component, and its share of the target's variance", ylabel="variance", xlim=(-0.6, k - 0.4))

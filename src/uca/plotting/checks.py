@@ -4,27 +4,21 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Sequence
-from copy import copy
 from typing import Any
 
 import numpy as np
-from sklearn.utils.validation import check_is_fitted
 
 from .._containers import is_array_api
 from .._parameters import check_choice
 from .._types import Array
-from .._validation import align_columns, check_rows, label_of, name_backgrounds
-from ..estimators.base import ContrastiveTransformer
-from ..operators.array_api import to_numpy
-from ..operators.build import build
+from .._validation import label_of, name_backgrounds
+from ..fitted import background_standard, check_background, check_fitted, scores_by
+from ..operators.sources.namespace import to_numpy
 
 
 def check_model(model: Any) -> Any:
-    """A fitted model of the package."""
-    if not isinstance(model, ContrastiveTransformer):
-        raise TypeError(f"the first argument must be a fitted UCA, CPCA or CPCAPlusPlus; got {type(model).__name__}")
-    check_is_fitted(model)
-    return model
+    """A fitted model of the package, with its arrays in numpy."""
+    return check_fitted(model, "the first argument")
 
 
 def check_result(result: Any, kind: type, function: str) -> None:
@@ -95,7 +89,7 @@ def feature_names(model: Any, given: Any) -> Array:
 
 def target_scores(model: Any, X: Any) -> Array:
     """Scores of rows, (n, k), in numpy."""
-    return _in_memory(model.transform(X))
+    return _in_memory(model.transform(to_numpy(X) if is_array_api(X) else X))
 
 
 def background_scores(model: Any, backgrounds: Any, units: str) -> dict[str, Array]:
@@ -109,28 +103,15 @@ def background_scores(model: Any, backgrounds: Any, units: str) -> dict[str, Arr
         return {}
     named = name_backgrounds(backgrounds)
     # A model of covariance matrices knows no rows; its target is not centred either.
-    own = units == "own" and model.n_samples_ is not None
-    return {
-        name: _in_memory((_in_own_units(model, rows, name) if own else model).transform(rows))
-        for name, rows in named.items()
-    }
+    if units == "target" or model.n_samples_ is None:
+        return {name: target_scores(model, rows) for name, rows in named.items()}
+    return {name: _in_own_units(model, rows, name) for name, rows in named.items()}
 
 
-def _in_own_units(model: Any, rows: Any, name: str) -> Any:
-    """A copy of the model that centres and scales by the means (and deviations) of these rows."""
-    label = label_of(name)
-    columns = getattr(model, "feature_names_in_", None)
-    array = check_rows(model, align_columns(rows, columns, label), label, min_rows=2)
-    if array.shape[1] != model.n_features_in_:
-        raise ValueError(f"{label} has {array.shape[1]} features, but the model was fitted on {model.n_features_in_}")
+def _in_own_units(model: Any, rows: Any, name: str) -> Array:
+    array = check_background(model, rows, name)
     array = to_numpy(array) if is_array_api(array) else array
-    own_scale = model.scale is True
-    held = build([array], [label], representation="implicit", center=bool(model.center), scale=own_scale, n_empty=0)
-    twin = copy(model)
-    twin.mean_ = held.mean
-    if own_scale:
-        twin.scale_ = held.scale
-    return twin
+    return _in_memory(scores_by(background_standard(model, array, label_of(name)), model, array))
 
 
 def _in_memory(scores: Any) -> Array:

@@ -47,7 +47,7 @@ def density(
     -------
     ax : matplotlib Axes
     """
-    check_model(model)
+    model = check_model(model)
     single = not isinstance(components, (Sequence, np.ndarray))
     chosen = [check_component(model, components, "components")] if single else list(check_pair(model, components))
     points = target_scores(model, X)[:, chosen].astype(float)

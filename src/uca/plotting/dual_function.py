@@ -12,7 +12,8 @@ import numpy as np
 
 from .._parameters import check_number
 from .._types import Array
-from .problem import Problem, dual_values, problem_of
+from ..fitted import FittedProblem, problem_of
+from .dual_values import dual_values
 from .style import PALETTE, SEQUENTIAL, axes, legend_outside, open_frame
 
 if TYPE_CHECKING:
@@ -57,7 +58,7 @@ def dual(
     -----
     Of two backgrounds, contours where g is at most the certificate's upper bound are hatched: the minimum lies there. For a
     fit that converged this is a point. For problems of order above 64 values between a few exact ones come from a
-    subspace, see :func:`uca.plotting.problem.dual_values`.
+    subspace, see :func:`uca.plotting.dual_values.dual_values`.
     """
     check_number("reach", reach, 1.0, 1e6)
     problem = problem_of(model, X, backgrounds)
@@ -73,7 +74,7 @@ def dual(
     return _draw_line(ax, problem, along, reach)
 
 
-def _draw_line(ax: Axes, problem: Problem, along: str, reach: float) -> Axes:
+def _draw_line(ax: Axes, problem: FittedProblem, along: str, reach: float) -> Axes:
     best, ends = _ends(problem, along, reach)
     # The optimum is among the points, so that a kink is drawn as one.
     steps = np.unique(np.concatenate([np.linspace(0, ends, N_LINE), [best]]))
@@ -98,17 +99,17 @@ def _draw_line(ax: Axes, problem: Problem, along: str, reach: float) -> Axes:
     return ax
 
 
-def _optimum(problem: Problem, along: str) -> str:
+def _optimum(problem: FittedProblem, along: str) -> str:
     if along == "ray":
         return f"{_word(problem)}, t = 1"
     return f"{_word(problem)}, λ̂ = {problem.lambdas[problem.names.index(along)]:.4g}"
 
 
-def _word(problem: Problem) -> str:
+def _word(problem: FittedProblem) -> str:
     return "optimum" if problem.certificate.status == "optimal" else "best found"
 
 
-def _ends(problem: Problem, along: str, reach: float) -> tuple[float, float]:
+def _ends(problem: FittedProblem, along: str, reach: float) -> tuple[float, float]:
     """Position of the optimum on the line, and the end of the line."""
     if along == "ray":
         return 1.0, reach
@@ -116,7 +117,7 @@ def _ends(problem: Problem, along: str, reach: float) -> tuple[float, float]:
     return float(problem.lambdas[j]), float(_extents(problem, reach)[j])
 
 
-def _extents(problem: Problem, reach: float) -> Array:
+def _extents(problem: FittedProblem, reach: float) -> Array:
     """How far each axis goes: a multiple of the optimum, or of what the others cost where that is 0."""
     prices = problem.lambdas * problem.bounds
     typical = prices.max() if prices.any() else 0.5 * abs(problem.certificate.upper)
@@ -124,7 +125,7 @@ def _extents(problem: Problem, reach: float) -> Array:
     return np.maximum(reach * problem.lambdas, floor)
 
 
-def _on_line(problem: Problem, along: str, steps: Array) -> Array:
+def _on_line(problem: FittedProblem, along: str, steps: Array) -> Array:
     """Multipliers at each step, (n, m)."""
     if along == "ray":
         return steps[:, np.newaxis] * problem.lambdas
@@ -133,7 +134,7 @@ def _on_line(problem: Problem, along: str, steps: Array) -> Array:
     return lambdas
 
 
-def _draw_plane(ax: Axes, problem: Problem, reach: float) -> Axes:
+def _draw_plane(ax: Axes, problem: FittedProblem, reach: float) -> Axes:
     ends = _extents(problem, reach)
     ticks = [_through(end, best, N_PLANE) for end, best in zip(ends, problem.lambdas, strict=True)]
     coarse = [_through(end, best, ANCHORS_PLANE) for end, best in zip(ends, problem.lambdas, strict=True)]

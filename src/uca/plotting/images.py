@@ -47,7 +47,7 @@ def eigenimages(
     -------
     ax : matplotlib Axes
     """
-    check_model(model)
+    model = check_model(model)
     shape = _check_shape(image_shape, int(model.n_features_in_))
     chosen = _check_components(model, components)
     columns = check_count("n_columns", n_columns, len(chosen))
@@ -103,7 +103,7 @@ def _check_components(model: Any, components: Any) -> list[int]:
 
 def _image(model: Any, i: int, shape: tuple[int, ...]) -> Array:
     """Loadings of one component between -1 and 1, in the shape of an image."""
-    values = model._fitted("components_")[i].astype(float)
+    values = model.components_[i].astype(float)
     return (values / np.abs(values).max()).reshape(shape)
 
 

@@ -8,16 +8,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._containers import is_array_api
 from .._parameters import check_choice, check_number
 from .._threads import one_blas_thread
 from .._types import Array
-from ..eigen import top_eigenpairs
-from ..operators.array_api import to_numpy
-from ..operators.recycled import recycled
+from ..contrast import aligned, joint_steps, nearest_to_optimum
+from ..fitted import FittedProblem, problem_of
 from .checks import check_component, check_model, target_scores
 from .groups import check_labels, group_rows, is_scale
-from .problem import Problem, problem_of
 from .style import INK, axes, colour, legend_outside, open_frame
 
 if TYPE_CHECKING:
@@ -66,7 +63,8 @@ def contrast_path(
     """
     check_choice("show", show, ("variance", "scores"))
     check_number("t_max", t_max, 1.0, 1e6)
-    problem = problem_of(check_model(model), X, backgrounds)
+    model = check_model(model)
+    problem = problem_of(model, X, backgrounds)
     i = check_component(model, component)
     if not problem.lambdas.any():
         raise ValueError("all multipliers are 0: the backgrounds do not shape the components, and there is no path")
@@ -79,12 +77,16 @@ def contrast_path(
         raise ValueError("labels holds many different numbers: a path needs groups; cut the numbers into a few")
     steps = _steps(t_max, problem.certificate.tight)
     with one_blas_thread():
-        vectors = _vectors(problem, steps, i)
+        found = joint_steps(problem, steps, i + 1)
+    vectors = np.column_stack([vectors[:, i] for _, vectors in found])
     ax = axes(ax)
     if show == "variance":
         _draw_variances(ax, problem, steps, vectors)
     else:
-        _draw_scores(ax, model, X, given, steps, problem.lift(vectors))
+        values = [values[i:] for values, _ in found]
+        lifted = problem.held.lift(vectors)[:, np.newaxis]
+        path = aligned(lifted, values, nearest_to_optimum(steps), model.components_[i : i + 1])
+        _draw_scores(ax, model, X, given, steps, path[:, 0])
     ax.axvline(1, color=INK, lw=0.9, ls=":", zorder=1)
     ax.set_xscale("function", functions=(_squeeze, _stretch))
     ax.set_xticks([t for t in TICKS if t <= t_max], [f"{t:g}" for t in TICKS if t <= t_max])
@@ -115,18 +117,8 @@ def _steps(t_max: float, tight: bool) -> Array:
     return np.unique(np.concatenate([even, [1.0] if tight else [1 - BESIDE, 1 + BESIDE]]))
 
 
-def _vectors(problem: Problem, steps: Array, component: int) -> Array:
-    """Eigenvector ``component`` at every step, (size, n_steps), with signs that follow the one before."""
-    pencil = recycled(problem.pencil)
-    found: list[Array] = []
-    for t in steps:
-        vector = top_eigenpairs(pencil.combine(1.0, -t * problem.lambdas), component + 1).vectors[:, component]
-        found.append(-vector if found and found[-1] @ vector < 0 else vector)
-    return np.column_stack(found)
-
-
-def _draw_variances(ax: Axes, problem: Problem, steps: Array, vectors: Array) -> None:
-    variances = problem.pencil.variances(vectors)
+def _draw_variances(ax: Axes, problem: FittedProblem, steps: Array, vectors: Array) -> None:
+    variances = problem.eigen.variances(vectors)
     for j, (name, values) in enumerate(zip(["target", *problem.names], variances, strict=True)):
         ax.plot(steps, values, color=colour(j), lw=1.8, label=name)
     equal = np.ptp(problem.bounds) <= 1e-9 * problem.bounds.max()
@@ -139,13 +131,9 @@ def _draw_variances(ax: Axes, problem: Problem, steps: Array, vectors: Array) ->
 
 def _draw_scores(ax: Axes, model: Any, X: Any, labels: Array | None, steps: Array, components: Array) -> None:
     path = copy(model)
-    # The sign of the fit, where the two meet: at t = 1.
-    own = model._fitted("components_")
-    at_one = components[int(np.abs(steps - 1).argmin())]
-    nearest = own[np.abs(own @ at_one).argmax()]
-    path.components_ = components * (1.0 if nearest @ at_one >= 0 else -1.0)
+    path.components_ = components
     path.whiten = False
-    scores = target_scores(path, to_numpy(X) if is_array_api(X) else X)
+    scores = target_scores(path, X)
     for group in group_rows(labels, len(scores)):
         low, middle, high = np.quantile(scores[group.rows], [0.25, 0.5, 0.75], axis=0)
         ax.fill_between(steps, low, high, color=group.colour, alpha=0.2, lw=0)

@@ -99,7 +99,7 @@ def reliable_loadings(
     """
     check_result(found, Bootstrap, "bootstrap")
     i = check_component(found.model, component)
-    values = found.model._fitted("components_")[i].astype(float)
+    values = found.model.components_[i].astype(float)
     count = check_count("n_features", n_features, len(values))
     chosen = np.argsort(-np.abs(values), kind="stable")[:count]
     ax = axes(ax, (6.4, max(1.8, 1.1 + 0.25 * count)))

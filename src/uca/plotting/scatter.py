@@ -63,7 +63,7 @@ def scores(
     >>> model = UCA().fit(target, backgrounds={"control": control})
     >>> ax = plotting.scores(model, target, backgrounds={"control": control})  # doctest: +SKIP
     """
-    check_model(model)
+    model = check_model(model)
     pair = list(check_pair(model, components))
     points = target_scores(model, X)[:, pair]
     others = {name: s[:, pair] for name, s in background_scores(model, backgrounds, background_units).items()}
@@ -149,7 +149,7 @@ def biplot(
     -------
     ax : matplotlib Axes
     """
-    check_model(model)
+    model = check_model(model)
     names = _names(model, feature_names)
     count = check_count("n_features", n_features, len(names))
     pair = list(check_pair(model, components))
@@ -162,7 +162,7 @@ def biplot(
         background_units=background_units,
         ax=ax,
     )
-    loadings = model._fitted("components_")[pair].T.astype(float)
+    loadings = model.components_[pair].T.astype(float)
     lengths = np.linalg.norm(loadings, axis=1)
     chosen = np.argsort(-lengths, kind="stable")[:count]
     reach = np.abs(target_scores(model, X)[:, pair]).max()

@@ -126,7 +126,7 @@ def _parts(test: UniquenessTest) -> tuple[Array, Array, Array]:
 
 def _stability(found: Bootstrap, features: list[str]) -> dict[str, Any]:
     low, high = found.interval(found.cosines)
-    sizes = np.abs(found.model._fitted("components_"))
+    sizes = np.abs(found.model.components_)
     return {
         "n": len(found.cosines),
         "level": f"{100 * found.level:g}\u202f%",
@@ -168,7 +168,7 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
 
 def leverage(model: Any, data: Inputs) -> RowLeverage:
     """Leverage of every target row on every component."""
-    components = model._fitted("components_")[np.newaxis].astype(float)
+    components = model.components_[np.newaxis].astype(float)
     target = data.arrays[:1]
     scores = frames(target, standards(model, target), components, np.ones(components.shape[:2]))[0]
     return leverage_of(scores.T, center=bool(model.center))

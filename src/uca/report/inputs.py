@@ -22,10 +22,10 @@ from .._validation import (
     count_not_finite,
     get_columns,
     label_of,
-    name_backgrounds,
     raise_counts,
 )
-from ..operators.array_api import to_numpy
+from ..fitted import in_order_of_fit
+from ..operators.sources.namespace import to_numpy
 
 MAX_LEVELS = 20  # numeric labels with more distinct values than this are a scale, not groups
 MISSING = "(missing)"
@@ -62,7 +62,7 @@ def check_inputs(
     model: Any, X: Any, *, backgrounds: Any, labels: Any, ids: Any, feature_names: Any, image_shape: Any
 ) -> Inputs:
     """Check everything that the user hands to a report, against the fitted model and against one another."""
-    given = _named_as_fitted(model, backgrounds)
+    given = {} if backgrounds is None else in_order_of_fit(model, backgrounds)
     for name, table in ((None, X), *given.items()):
         if is_dask(table):
             raise TypeError(f"{label_of(name)} is a dask collection; a report needs rows in memory: pass .compute()")
@@ -84,22 +84,6 @@ def check_inputs(
         labels=check_labels(labels, n),
         features=_features(feature_names, columns, data.n_features, shape),
         image_shape=shape,
-    )
-
-
-def _named_as_fitted(model: Any, backgrounds: Any) -> dict[str, Any]:
-    """The backgrounds under the names and in the order of the fit; a list is matched by position."""
-    fitted = list(model.background_names_)
-    given = name_backgrounds(backgrounds)
-    if not given:
-        return {}
-    if set(given) == set(fitted):
-        return {name: given[name] for name in fitted}
-    if not hasattr(backgrounds, "items") and len(given) == len(fitted):
-        return dict(zip(fitted, given.values(), strict=True))
-    raise ValueError(
-        f"the model was fitted with the backgrounds {fitted}, but the report got {list(given)}: "
-        "pass the same backgrounds as in fit, or none"
     )
 
 

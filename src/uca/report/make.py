@@ -6,10 +6,9 @@ import os
 from pathlib import Path
 from typing import Any
 
-from sklearn.utils.validation import check_is_fitted
-
 from .._parameters import check_number
-from ..estimators.uca import UCA
+from ..estimators.bounded import BoundedTransformer
+from ..fitted import check_bounded
 from ..inference import BackgroundInfluence, Bootstrap, UniquenessTest
 from . import evidence, words
 from .contrast import contrast_path
@@ -20,7 +19,7 @@ from .payload import MAX_COMPONENTS, assemble, to_json
 
 
 def report(
-    model: UCA,
+    model: BoundedTransformer,
     path: str | os.PathLike[str],
     X: Any,
     *,
@@ -93,9 +92,7 @@ def report(
     ...     page.name, page.stat().st_size < 6e6
     ('report.html', True)
     """
-    if not isinstance(model, UCA):
-        raise TypeError(f"report needs a fitted UCA; got {type(model).__name__}")
-    check_is_fitted(model)
+    model = check_bounded(model, "the model of a report")
     check_extra()
     target_path = _check_path(path)
     if seconds is not None:
@@ -115,7 +112,9 @@ def report(
     return target_path
 
 
-def _page(model: UCA, data: Inputs, found: Evidence, heading: str, seconds: float | None, made_on: str | None) -> str:
+def _page(
+    model: BoundedTransformer, data: Inputs, found: Evidence, heading: str, seconds: float | None, made_on: str | None
+) -> str:
     k = min(len(model.components_), MAX_COMPONENTS)
     document = assemble(model, data, contrast_path(model, data.arrays, k))
     document["heldOut"] = evidence.drawing(found.test)
@@ -129,7 +128,7 @@ def _page(model: UCA, data: Inputs, found: Evidence, heading: str, seconds: floa
         "multipliers": words.multipliers(model),
         "variances": words.variances(model),
         "backgrounds": list(model.background_names_),
-        "bounds": [f"{bound:.4g}" for bound in model._fitted("bounds_")],
+        "bounds": [f"{bound:.4g}" for bound in model.bounds_],
         "joint": model.components == "joint",
         "real": evidence.context(model, data, found),
         "certificate": model.certificate_,

@@ -44,12 +44,12 @@ def _digits(values: Array) -> Any:
 
 def assemble(model: Any, data: Inputs, path: ContrastPath | str) -> dict[str, Any]:
     """Everything that the page draws, ready for JSON."""
-    k = min(len(model._fitted("components_")), MAX_COMPONENTS)
+    k = min(len(model.components_), MAX_COMPONENTS)
     rows = choose_rows(data.n_rows, k, len(FACTORS))
     shown = [take(array, chosen) for array, chosen in zip(data.arrays, rows, strict=True)]
-    fitted = model._fitted("components_")[np.newaxis, :k].astype(float)
+    fitted = model.components_[np.newaxis, :k].astype(float)
     standard = standards(model, data.arrays)
-    scores = frames(shown, standard, fitted, model._score_scale()[np.newaxis, :k])[0]
+    scores = frames(shown, standard, fitted, model.score_scale_[np.newaxis, :k])[0]
     _check_drawable(scores)
     return {
         "k": k,
@@ -69,7 +69,7 @@ def assemble(model: Any, data: Inputs, path: ContrastPath | str) -> dict[str, An
         "noPath": path if isinstance(path, str) else "",
         "variance": _variance(model),
         "features": data.features,
-        "loadings": pack(model._fitted("components_"), "f4"),
+        "loadings": pack(model.components_, "f4"),
         "colour": _colour(model, shown, data),
         "image": data.image_shape,
     }
@@ -107,26 +107,26 @@ def _path(model: Any, path: ContrastPath, shown: Any, standard: Any) -> dict[str
         "optimum": OPTIMUM,
         "target": _digits(path.target),
         "backgrounds": _digits(path.backgrounds),
-        "lambdas": _digits(model._fitted("lambdas_").astype(float)),
+        "lambdas": _digits(model.lambdas_.astype(float)),
         "scores": quantise(values),
     }
 
 
 def _variance(model: Any) -> dict[str, Any]:
-    target = model._fitted("explained_variance_").astype(float)
+    target = model.explained_variance_.astype(float)
     return {
         "names": list(model.background_names_),
         "target": _digits(target),
-        "ratio": _digits(model._fitted("explained_variance_ratio_").astype(float)),
-        "backgrounds": _digits(model._fitted("background_variance_").astype(float)),
-        "bounds": _digits(model._fitted("bounds_").astype(float)),
+        "ratio": _digits(model.explained_variance_ratio_.astype(float)),
+        "backgrounds": _digits(model.background_variance_.astype(float)),
+        "bounds": _digits(model.bounds_.astype(float)),
         "everyComponentBound": model.components == "sequential",
     }
 
 
 def _colour(model: Any, shown: Any, data: Inputs) -> dict[str, Any]:
     """Values of features, strongest loadings first, as many as there is room for."""
-    strength = np.abs(model._fitted("components_")).max(axis=0)
+    strength = np.abs(model.components_).max(axis=0)
     room = max(1, FEATURE_VALUES // max(sum(part.shape[0] for part in shown), 1))
     chosen = np.argsort(-strength, kind="stable")[:room]
     columns = [part[:, chosen] for part in shown]

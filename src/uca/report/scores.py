@@ -7,50 +7,26 @@ spread of its points is the variance that the bounds speak of.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
-from .._containers import float_dtype
 from .._threads import one_blas_thread
 from .._types import Array
-from ..operators.chunks import project
-from ..operators.implicit import Rows
-from ..operators.moments import deviations, inverse
+from ..estimators.base import ContrastiveTransformer
+from ..fitted import background_standard, target_standard
+from ..operators.sources.chunks import project
+from ..operators.statistics.standard import Standard
 
 FRAME_VALUES = 800_000  # scores of all steps together: about 2 MB in the file
 WIDE_BLOCK_BYTES = 32_000_000
 MAX_ROWS = 20_000  # points that a browser draws without delay, over all datasets
 
 
-@dataclass(frozen=True)
-class Standard:
-    """What a dataset is centred by, and multiplied with."""
-
-    mean: Array
-    factor: Array
-
-
-def standards(model: Any, arrays: Sequence[Any]) -> list[Standard]:
+def standards(model: ContrastiveTransformer, arrays: Sequence[Any]) -> list[Standard]:
     """Centring and scaling of target and backgrounds as in the fit."""
-    target = Standard(model._fitted("mean_").astype(float), inverse(model._fitted("scale_").astype(float)))
-    return [target, *(_own(model, array, target) for array in arrays[1:])]
-
-
-def _own(model: Any, array: Any, target: Standard) -> Standard:
-    zero, one = np.zeros_like(target.mean), np.ones_like(target.mean)
-    if model.n_samples_ is None:  # fitted on matrices: rows are used as they are
-        return Standard(zero, one)
-    moments = Rows(array).moments()
-    mean = moments.mean if model.center else zero
-    if model.scale == "target":
-        return Standard(mean, target.factor)
-    if not model.scale:
-        return Standard(mean, one)
-    squares = moments.squares + (0.0 if model.center else moments.n * moments.mean**2)
-    return Standard(mean, inverse(deviations(squares, moments.mean, moments.n, float_dtype(array.dtype))))
+    return [target_standard(model), *(background_standard(model, array) for array in arrays[1:])]
 
 
 def choose_rows(n_rows: Sequence[int], n_components: int, n_steps: int) -> list[Array]:

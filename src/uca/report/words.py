@@ -42,17 +42,17 @@ def subtitle(model: Any, data: Inputs) -> str:
 def in_short(model: Any) -> str:
     """The first component in one or two sentences."""
     variance, share = (
-        float(model._fitted("explained_variance_")[0]),
-        float(model._fitted("explained_variance_ratio_")[0]),
+        float(model.explained_variance_[0]),
+        float(model.explained_variance_ratio_[0]),
     )
     text = f"Component 1 explains {100 * share:.1f} % of the target's variance ({variance:#.3g})."
     names = model.background_names_
     if not names:
         return text
-    own = model._fitted("background_variance_")[0]
+    own = model.background_variance_[0]
     parts = [
         f"{value:#.3g} in {name} (bound {bound:#.3g})"
-        for name, value, bound in zip(names, own, model._fitted("bounds_"), strict=True)
+        for name, value, bound in zip(names, own, model.bounds_, strict=True)
     ]
     return f"{text} Along the same direction the variance is {_listed(parts)}."
 
@@ -101,9 +101,9 @@ def multipliers(model: Any) -> list[dict[str, str]]:
         {"name": name, "lambda": f"{weight:.4g}", "bound": f"{bound:.4g}", "variance": f"{value:.4g}"}
         for name, weight, bound, value in zip(
             model.background_names_,
-            model._fitted("lambdas_"),
-            model._fitted("bounds_"),
-            model._fitted("background_variance_")[0],
+            model.lambdas_,
+            model.bounds_,
+            model.background_variance_[0],
             strict=True,
         )
     ]
@@ -111,7 +111,7 @@ def multipliers(model: Any) -> list[dict[str, str]]:
 
 def variances(model: Any) -> list[dict[str, Any]]:
     """One row for each component; a mark where a background has more than its bound."""
-    bounds = model._fitted("bounds_")
+    bounds = model.bounds_
     return [
         {
             "component": i + 1,
@@ -123,9 +123,9 @@ def variances(model: Any) -> list[dict[str, Any]]:
         }
         for i, (target, ratio, own) in enumerate(
             zip(
-                model._fitted("explained_variance_"),
-                model._fitted("explained_variance_ratio_"),
-                model._fitted("background_variance_"),
+                model.explained_variance_,
+                model.explained_variance_ratio_,
+                model.background_variance_,
                 strict=True,
             )
         )

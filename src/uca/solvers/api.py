@@ -18,10 +18,12 @@ from .._parameters import (
 from .._progress import Callback
 from .._validation import name_backgrounds
 from ..dual import DualResult, mean_bounds
-from ..operators.base import CovarianceOperator, Pencil
-from ..operators.dense import DenseCovariance, DensePencil
-from ..operators.linear import LinearOperatorCovariance
-from ..operators.units import canonical, in_user_units
+from ..operators.contract.dense import DenseCovariance, DensePencil
+from ..operators.contract.linear import LinearOperatorCovariance
+from ..operators.contract.operator import CovarianceOperator
+from ..operators.contract.pencil import OperatorPencil, Pencil
+from ..operators.contract.units import canonical, in_user_units
+from ..operators.eigen.solver import Eigensolver
 from .solve import SOLVERS, solve
 
 
@@ -80,8 +82,9 @@ def solve_dual(
     given = check_bound(bounds, tuple(named))
     if given is None:
         _check_means(pencil, tuple(named))
+    seed = seed_from(random_state)
     result = solve(
-        pencil,
+        Eigensolver(pencil, seed),
         mean_bounds(pencil) if given is None else in_user_units(given, -powers[1:]),
         k=k,
         names=tuple(named),
@@ -90,7 +93,7 @@ def solve_dual(
         max_iter=max_iter,
         floor=-pencil.target.magnitude,  # a matrix may be indefinite; an operator has magnitude 0
         powers=powers,
-        seed=seed_from(random_state),
+        seed=seed,
         callback=callback,
     )
     return result.in_units(powers.tolist())
@@ -116,7 +119,7 @@ def _pencil(A: Any, named: dict[str, Any]) -> Pencil:
     for name, operator in zip(named, backgrounds, strict=True):
         if operator.size != target.size:
             raise ValueError(f"background {name!r} has order {operator.size}, the target A has {target.size}")
-    return Pencil(target, backgrounds, target.size)
+    return OperatorPencil((target, *backgrounds), target.size)
 
 
 def _operator(value: Any, label: str) -> CovarianceOperator:

@@ -7,11 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from .._types import Array
-from ..dual import Certificate, Dual, DualPoint, DualResult
-from ..operators.span import orthonormal
+from ..dual import Certificate, Dual, DualPoint, DualResult, Status
+from ..operators.eigen.span import orthonormal
 from .bundle import Bundle
 from .direction import best_feasible_direction
-from .found import Found
+from .found import Found, Stop
 from .lower import certified_lower
 
 TIGHT = 1e-7  # shortfall and excess, relative, at which the first component counts as optimal itself
@@ -27,7 +27,7 @@ _NO_ROOM = (
 CLUSTER = 1e-6  # eigenvalues this close to the top, relative to the value, count as equal to it at a kink
 
 
-def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_iter: int) -> DualResult:
+def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float) -> DualResult:
     """Eigenpairs at the found prices, the first direction, and the certificate."""
     point = found.point
     if point.loose or len(point.eigenvalues) < min(k, dual.pencil.size):
@@ -38,10 +38,10 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     gap = dual.relative_gap(upper, lower)
     allowance = dual.allowance(point)
     met = dual.relative_gap(upper - allowance, found.lower) <= tol
-    status = "optimal" if gap <= tol else "rounding" if met else "max_iter" if found.n_iter >= max_iter else "stalled"
+    status = _status(gap <= tol, met, found.stop)
     unfinished = tuple(i for i in point.unfinished if i < k)
     vectors, n_tied = _choose_first(dual, point, found.factor)
-    first = dual.pencil.variances(vectors[:, :1])[:, 0]
+    first = dual.eigen.variances(vectors[:, :1])[:, 0]
     spent = first[1:] * dual.per_bound
     excess = float(np.max(spent - 1.0, initial=0.0))
     shortfall = max(upper - first[0], 0.0) / max(abs(upper), np.finfo(float).tiny)
@@ -73,6 +73,15 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float, max_i
     )
 
 
+def _status(certified: bool, met: bool, stop: Stop) -> Status:
+    """``met`` tells that the bounds met as computed, before room was made for rounding."""
+    if certified:
+        return Status.OPTIMAL
+    if met:
+        return Status.ROUNDING
+    return Status.MAX_ITER if stop is Stop.LIMIT else Status.STALLED
+
+
 def _doubts(upper: bool, lower: bool, unfinished: tuple[int, ...]) -> str:
     """What is not proven: by an iterative eigen-solver, or because bounds leave no room."""
     if unfinished:
@@ -88,7 +97,7 @@ def _mixture_kkt(dual: Dual, point: DualPoint, factor: Array | None) -> float:
     """KKT residual of the feasible matrix, for optima that no single direction attains."""
     if factor is None:
         return point.kkt
-    spent = dual.pencil.variances(factor)[1:].sum(axis=1) * dual.per_bound
+    spent = dual.eigen.variances(factor)[1:].sum(axis=1) * dual.per_bound
     return replace(point, spent=spent).kkt
 
 
@@ -128,18 +137,18 @@ def _put_first(first: Array, vectors: Array) -> Array:
     return q * np.where(np.diag(r) < 0, -1.0, 1.0)
 
 
-def _message(status: str, gap: float, tight: bool, n_tied: int, excess: float, shortfall: float, solver: str) -> str:
-    if status == "rounding":
+def _message(status: Status, gap: float, tight: bool, n_tied: int, excess: float, shortfall: float, solver: str) -> str:
+    if status is Status.ROUNDING:
         cost = f"as much as a relative {gap:.1e}" if np.isfinite(gap) else "more than the bounds leave room for"
         return (
             f"Solved, but not certified to the tolerance: computing covariances from these numbers may have cost {cost}, "
             "and the true optimum lies between the lower and the upper bound. Raise tol, bring features to like units "
             "(scale=True), or subtract large means before they are stored."
         )
-    if status != "optimal":
+    if status is not Status.OPTIMAL:
         reason, advice = {
-            "max_iter": ("at the iteration limit", "Raise max_iter"),
-            "stalled": (
+            Status.MAX_ITER: ("at the iteration limit", "Raise max_iter"),
+            Status.STALLED: (
                 "without further progress",
                 "Raise tol, or bring features to like units (scale=True) and drop nearly equal ones",
             ),

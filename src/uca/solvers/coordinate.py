@@ -14,7 +14,7 @@ from scipy.optimize import minimize
 from .._progress import Callback
 from .._types import Array
 from ..dual import Dual, DualPoint
-from .found import Found, found_among
+from .found import Found, Stop, found_among
 
 #: Minimise g over one price, the others fixed: (evaluate, current price, unit) -> None; every evaluation is recorded.
 Line = Callable[[Callable[[float], DualPoint], int, float, float], None]
@@ -56,7 +56,7 @@ def descend(dual: Dual, line: Line, *, tol: float, max_iter: int, callback: Call
     alone = np.array([search(np.zeros(dual.m), j).prices[j] for j in range(dual.m)])
     best = dual.evaluate(alone) if dual.m > 1 else min(visited, key=lambda point: point.value)
     visited.append(best)
-    cycles = 0
+    cycles, stop = 0, Stop.DONE if dual.m <= 1 else Stop.LIMIT
     for cycles in range(1, max_iter + 1 if dual.m > 1 else 1):
         before = best.value
         for j in range(dual.m):
@@ -65,5 +65,6 @@ def descend(dual: Dual, line: Line, *, tol: float, max_iter: int, callback: Call
         if callback is not None:
             callback(cycles, best.value, -np.inf, np.inf)
         if dual.proves_infeasible(best) or before - best.value <= 0.1 * tol * unit:
+            stop = Stop.DONE
             break
-    return found_among(dual, visited, n_iter=max(cycles, 1))
+    return found_among(dual, visited, stop, n_iter=max(cycles, 1))

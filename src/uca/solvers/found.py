@@ -4,10 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from enum import Enum
 
 from .._types import Array
 from ..dual import Dual, DualPoint
 from .bundle import Bundle
+
+
+class Stop(Enum):
+    """Why a solver stopped."""
+
+    DONE = "its own criterion is met"
+    LIMIT = "the iteration limit is reached"
+    NO_PROGRESS = "steps bring nothing more"
 
 
 @dataclass(frozen=True)
@@ -21,9 +30,10 @@ class Found:
     lower: float
     factor: Array | None
     n_iter: int
+    stop: Stop
 
 
-def found_among(dual: Dual, visited: Sequence[DualPoint], n_iter: int | None = None) -> Found:
+def found_among(dual: Dual, visited: Sequence[DualPoint], stop: Stop, n_iter: int | None = None) -> Found:
     """The best of the visited points, with a feasible matrix from the eigenvectors at the best few of them."""
     ranked = sorted(visited, key=lambda point: (point.value, point.kkt))
     best = ranked[0]
@@ -33,4 +43,4 @@ def found_among(dual: Dual, visited: Sequence[DualPoint], n_iter: int | None = N
     box = 1e3 * max(float(best.prices.max(initial=0.0)), abs(best.value))
     small = bundle.solve(best.prices, probe=box, box=box)
     factor = None if small.factor is None else bundle.basis @ small.factor
-    return Found(best, small.lower, factor, len(visited) if n_iter is None else n_iter)
+    return Found(best, small.lower, factor, len(visited) if n_iter is None else n_iter, stop)

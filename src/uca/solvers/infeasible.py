@@ -8,6 +8,7 @@ import numpy as np
 
 from .._types import Array
 from ..dual import Dual
+from ..operators.eigen.solver import Eigensolver
 from .subspace import solve_subspace
 
 KNOWN = 2e-7  # how well, relatively, the smallest attainable bound is known
@@ -17,7 +18,9 @@ class InfeasibleBoundsError(ValueError):
     """No direction, and no mixture of directions, respects the bounds."""
 
 
-def explain_infeasible(dual: Dual, names: Sequence[str], powers: Array | None = None) -> InfeasibleBoundsError | None:
+def explain_infeasible(
+    dual: Dual, names: Sequence[str], powers: Array | None = None, seed: int = 0
+) -> InfeasibleBoundsError | None:
     """An error that names a background whose bound is too small, and the smallest bound that is attainable.
 
     Figures are in the units of the user, ``powers`` of four from those of the problem (target first). None where every
@@ -25,7 +28,7 @@ def explain_infeasible(dual: Dual, names: Sequence[str], powers: Array | None = 
     """
     units = np.ones(dual.m) if powers is None else np.ldexp(1.0, 2 * np.asarray(powers)[1:])
     bounds = [f"{bound:.6g}" for bound in dual.bounds * units]
-    alone = [smallest_attainable(dual, j, others=False) for j in range(dual.m)]
+    alone = [smallest_attainable(dual, j, others=False, seed=seed) for j in range(dual.m)]
     too_small = [j for j in range(dual.m) if alone[j] > dual.bounds[j] * (1 + KNOWN)]
     if too_small:
         told = "; ".join(
@@ -35,7 +38,7 @@ def explain_infeasible(dual: Dual, names: Sequence[str], powers: Array | None = 
         return InfeasibleBoundsError(
             f"no direction satisfies the bounds: {told}. Raise the bound, or use bound='mean'."
         )
-    together = np.array([smallest_attainable(dual, j, others=True) for j in range(dual.m)])
+    together = np.array([smallest_attainable(dual, j, others=True, seed=seed) for j in range(dual.m)])
     j = int(np.argmin(together / dual.bounds))
     if together[j] <= dual.bounds[j] * (1 + KNOWN):
         return None
@@ -52,7 +55,7 @@ def explain_infeasible(dual: Dual, names: Sequence[str], powers: Array | None = 
     )
 
 
-def smallest_attainable(dual: Dual, j: int, *, others: bool) -> float:
+def smallest_attainable(dual: Dual, j: int, *, others: bool, seed: int = 0) -> float:
     """``min tr(B_j V)`` over mixtures V, with or without the bounds on the other backgrounds; inf where there is none.
 
     It is the UCA problem with target ``-B_j``; its lower bound belongs to a feasible V, so the figure is attainable.
@@ -60,7 +63,8 @@ def smallest_attainable(dual: Dual, j: int, *, others: bool) -> float:
     rest = [i for i in range(dual.m) if i != j and others]
     magnitude = dual.pencil.backgrounds[j].magnitude
     floor = -2.0 * dual.pencil.size * magnitude if magnitude > 0 else -np.inf
-    problem = Dual(dual.pencil.minimising(j, rest), dual.bounds[rest], floor=floor, seed=dual.seed)
+    eigen = Eigensolver(dual.pencil.minimising(j, rest), seed)
+    problem = Dual(eigen, dual.bounds[rest], floor=floor)
     return -solve_subspace(problem, tol=1e-7, max_iter=100).lower
 
 

@@ -12,14 +12,14 @@ from scipy.optimize import minimize
 from .._progress import Callback
 from .._types import Array
 from ..dual import Dual
-from .found import Found, found_among
+from .found import Found, Stop, found_among
 
 
 def solve_lbfgs(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
     """Minimise the dual by L-BFGS-B from lambda = 0."""
     visited = [dual.evaluate(np.zeros(dual.m))]
     if dual.m == 0:
-        return found_among(dual, visited)
+        return found_among(dual, visited, Stop.DONE)
     unit = max(abs(visited[0].value), np.finfo(float).tiny)  # prices and values near 1 suit the line search
 
     def value_and_gradient(prices: Array) -> tuple[float, Array]:
@@ -32,7 +32,7 @@ def solve_lbfgs(dual: Dual, *, tol: float, max_iter: int, callback: Callback | N
         gradient = np.zeros(dual.m) if dual.proves_infeasible(point) else 1.0 - point.spent
         return point.value / unit, gradient
 
-    minimize(
+    outcome = minimize(
         value_and_gradient,
         np.zeros(dual.m),
         jac=True,
@@ -40,4 +40,4 @@ def solve_lbfgs(dual: Dual, *, tol: float, max_iter: int, callback: Callback | N
         bounds=[(0.0, None)] * dual.m,
         options={"maxiter": max_iter, "ftol": 1e-15, "gtol": 1e-10, "maxcor": max(10, dual.m)},
     )
-    return found_among(dual, visited)
+    return found_among(dual, visited, Stop.LIMIT if outcome.nit >= max_iter else Stop.DONE)

@@ -18,7 +18,6 @@ import numpy as np
 
 from .._types import Array
 from ..dual import Dual, DualPoint, mean_bounds
-from ..eigen import top_eigenpairs
 from .bundle import Bundle
 
 WHOLE = 1e-14  # part of a vector outside a space that is rounding: the factor is represented as a whole
@@ -46,7 +45,7 @@ def certified_lower(dual: Dual, point: DualPoint, factor: Array | None, tol: flo
     if dual.m and not np.isfinite(lower):
         # Nothing here has room to spare: the least expensive direction of all has, if any does.
         for weights in (dual.per_bound, *(dual.per_bound * row for row in np.eye(dual.m))):
-            space.extend(top_eigenpairs(dual.pencil.combine(0.0, -weights), 1).vectors)
+            space.extend(dual.eigen.top(np.concatenate([[0.0], -weights]), 1).vectors)
         lower = _within(space, own)
     lower = max(lower, _isotropic(dual))
     met = dual.relative_gap(point.value, own.value) <= tol

@@ -12,7 +12,7 @@ from scipy.optimize import brentq
 
 from .._progress import Callback
 from ..dual import Dual, DualPoint
-from .found import Found, found_among
+from .found import Found, Stop, found_among
 
 BRACKET_START = 0.3  # in units of g(0)
 BRACKET_GROWTH = 10.0
@@ -32,11 +32,16 @@ def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | No
             callback(len(visited), value, -np.inf, np.inf)
         return float(1.0 - visited[-1].spent[0])
 
+    stop = Stop.DONE
     if slope(0.0) < 0:
         unit = max(abs(visited[0].value), np.finfo(float).tiny)
         left, right = 0.0, BRACKET_START * unit
         while slope(right) < 0 and not dual.proves_infeasible(visited[-1]) and right < BRACKET_MAX * unit:
             left, right = right, right * BRACKET_GROWTH
         if visited[-1].spent[0] <= 1.0:
-            brentq(slope, left, right, xtol=1e-300, rtol=4 * np.finfo(float).eps, maxiter=max_iter, disp=False)
-    return found_among(dual, visited)
+            accuracy = {"xtol": 1e-300, "rtol": 4 * np.finfo(float).eps}
+            outcome = brentq(slope, left, right, **accuracy, maxiter=max_iter, full_output=True, disp=False)[1]
+            stop = Stop.DONE if outcome.converged else Stop.LIMIT
+        else:
+            stop = Stop.NO_PROGRESS
+    return found_among(dual, visited, stop)

@@ -9,18 +9,19 @@ import numpy as np
 
 from .._types import Array
 from ..dual import DualResult
-from ..operators.base import Pencil, embed
+from ..operators.contract.pencil import embed
+from ..operators.eigen.solver import Eigensolver
 from .infeasible import InfeasibleBoundsError
 from .solve import solve
 
 ROUNDING = 1e-12  # of later values, relative to the first
 
 
-def solve_sequential(pencil: Pencil, bounds: Array, *, k: int, **options: Any) -> list[DualResult]:
-    """``k`` results, each with one vector (in the coordinates of ``pencil``) that respects the bounds where one can."""
+def solve_sequential(eigen: Eigensolver, bounds: Array, *, k: int, **options: Any) -> list[DualResult]:
+    """``k`` results, each with one vector (in the coordinates of the pencil) that respects the bounds where one can."""
     results: list[DualResult] = []
     reflectors: list[Array] = []
-    space = pencil
+    space = eigen
     for i in range(k):
         try:
             result = solve(space, bounds, k=1, **options)
@@ -34,7 +35,8 @@ def solve_sequential(pencil: Pencil, bounds: Array, *, k: int, **options: Any) -
         options["unit"] = max(options.get("unit", 0.0), ROUNDING * abs(result.value))
         vector = result.vectors[:, :1]
         if i + 1 < k:
-            space, reflector = space.complement(vector[:, 0])
+            complement, reflector = space.pencil.complement(vector[:, 0])
+            space = Eigensolver(complement, options.get("seed", 0))
         for earlier in reversed(reflectors):
             vector = embed(vector, earlier)
         if i + 1 < k:

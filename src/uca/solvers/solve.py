@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from .._progress import Callback
 from .._types import Array
 from ..dual import Dual, DualResult
-from ..operators.base import Pencil
+from ..operators.eigen.solver import Eigensolver
 from .bisection import solve_bisection
 from .conclude import conclude
 from .coordinate import solve_coordinate
@@ -25,17 +25,22 @@ SOLVERS = {
 }
 
 
-def choose_solver(n_backgrounds: int) -> str:
-    """The solver for a number of backgrounds: ``subspace``, always.
+SMALL = 64  # features up to which root finding is the faster one for one background, where a loose answer is enough
+LOOSE = 1e-4  # tolerance from which it is
 
-    For one background it needs fewer eigen-solves than Brent's root finding (5-6 against 13-18 on the mouse data), for
-    several it is the only one here that converges at a kink.
+
+def choose_solver(n_backgrounds: int, n_features: int, tol: float) -> str:
+    """The solver that "auto" stands for: ``subspace``, but for small and loose problems with one background.
+
+    For one background it needs fewer eigen-solves than Brent's root finding (5-6 against 13-18 on the mouse data) to full
+    accuracy, for several it is the only one here that converges at a kink. Where eigen-solves cost next to nothing and few
+    digits are asked for, as in the refits of a test, root finding has less to do beside them.
     """
-    return "subspace"
+    return "root" if n_backgrounds == 1 and n_features <= SMALL and tol >= LOOSE else "subspace"
 
 
 def solve(
-    pencil: Pencil,
+    eigen: Eigensolver,
     bounds: Array,
     *,
     k: int,
@@ -49,14 +54,14 @@ def solve(
     powers: Array | None = None,
     callback: Callback | None = None,
 ) -> DualResult:
-    """Solve the dual of a pencil and certify the result. Arguments are taken as valid.
+    """Solve the dual of the pencil behind ``eigen`` and certify the result. Arguments are taken as valid.
 
     ``floor`` is a value that no feasible mixture falls below: 0 for a covariance, less for an indefinite target. Values
     below ``unit`` are rounding. ``powers`` of four lead from the units of the pencil to those of the user, for messages.
     """
-    dual = Dual(pencil, bounds, floor=floor, seed=seed, unit=unit)
-    name = choose_solver(dual.m) if solver == "auto" else solver
+    dual = Dual(eigen, bounds, floor=floor, unit=unit)
+    name = choose_solver(dual.m, dual.pencil.n_features, tol) if solver == "auto" else solver
     found = SOLVERS[name](dual, tol=tol, max_iter=max_iter, callback=callback)
-    if dual.proves_infeasible(found.point) and (error := explain_infeasible(dual, names, powers)) is not None:
+    if dual.proves_infeasible(found.point) and (error := explain_infeasible(dual, names, powers, seed)) is not None:
         raise error
-    return conclude(dual, found, solver=name, k=k, tol=tol, max_iter=max_iter)
+    return conclude(dual, found, solver=name, k=k, tol=tol)

@@ -15,9 +15,9 @@ import numpy as np
 from .._progress import Callback
 from .._types import Array
 from ..dual import Dual, DualPoint
-from ..operators.span import orthonormal
+from ..operators.eigen.span import orthonormal
 from .bundle import Bundle
-from .found import Found
+from .found import Found, Stop
 from .projected import Projected, contrast
 
 BUNDLE_MAX = 30  # directions kept; an eigenproblem of this order costs 0.1 ms
@@ -41,7 +41,7 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
     bundle.extend(point.vectors)
     lower, factor, polish = -np.inf, None, 0
     recent = [point.vectors[:, :1]]
-    milestone, since = np.inf, 0
+    milestone, since, stop = np.inf, 0, Stop.LIMIT
     for n_iter in range(1, max_iter + 1):
         small = bundle.solve(point.prices, probe=probe, box=box)
         if small.factor is not None and small.lower > lower:
@@ -57,21 +57,24 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
         if callback is not None:
             callback(n_iter, best.value, lower, gap)
         if dual.proves_infeasible(best) or not (moved or small.at_box):
+            stop = Stop.NO_PROGRESS
             break
         if gap <= NEAR * tol:
             polish += 1
             if _is_polished(best) or polish > POLISH_STEPS:
+                stop = Stop.DONE
                 break
         if small.at_box:
             probe, box = min(probe * GROWTH, LARGEST * unit), min(box * GROWTH, LARGEST * unit)
         if gap < 0.5 * milestone:
             milestone, since = gap, n_iter
         if n_iter - since > PATIENCE:
+            stop = Stop.NO_PROGRESS
             break
         _prune(bundle, small, recent)
         recent.append(point.vectors[:, :1])
         bundle.extend(point.vectors)
-    return Found(best, lower, factor, n_iter)
+    return Found(best, lower, factor, n_iter, stop)
 
 
 def _first_accuracy(dual: Dual) -> float | None:

@@ -1,0 +1,135 @@
+"""What estimators have whose components keep bounds: multipliers, a certificate, matrices and streams as input."""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from sklearn.utils.validation import check_is_fitted
+
+from .._parameters import check_matrices, check_n_components
+from .._types import Array, Backgrounds, Rows
+from .._validation import Datasets, check_datasets, name_backgrounds
+from ..dual import Certificate
+from ..operators.representations.covariance import from_matrices, from_moments
+from ..operators.statistics.moments import Moments
+from .base import ContrastiveTransformer, features
+from .stream import Stream
+from .summary import Summary, summarise
+from .warn import warn_y
+
+
+class BoundedTransformer(ContrastiveTransformer):
+    """Components that explain no more than a bound in each background, with a certificate.
+
+    Besides those of :class:`~.base.ContrastiveTransformer`, :meth:`_solve` fits the attributes declared here.
+    """
+
+    parts: ClassVar[tuple[type, ...]] = (Certificate,)
+
+    components: str
+    lambdas_: Array
+    component_lambdas_: Array
+    bounds_: Array
+    certificate_: Certificate
+    certificates_: tuple[Certificate, ...]
+    n_iter_: int
+    solver_: str
+
+    def fit_covariance(self, A: Any, *, backgrounds: Any = None) -> Self:
+        """Fit on covariance matrices instead of data.
+
+        The matrices are used as they are: ``center`` and ``scale`` do not apply. Pass correlation matrices for what
+        ``scale=True`` does.
+
+        Parameters
+        ----------
+        A : array of shape (p, p)
+            Covariance of the target: symmetric, positive semidefinite.
+        backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
+            Covariances of the backgrounds.
+
+        Returns
+        -------
+        self
+            Scores then refer to data as it is (``mean_`` is 0, ``scale_`` is 1).
+        """
+        self._check_parameters()
+        named = name_backgrounds(backgrounds)
+        matrices = check_matrices(A, named, semidefinite=True)
+        like = Datasets({}, matrices.shape[-1], None)
+        self._install(self._fit(from_matrices(matrices), like, np.dtype(float), None, tuple(named)))
+        return self
+
+    def partial_fit(self, X: Rows | Moments | None = None, y: Any = None, *, backgrounds: Backgrounds = None) -> Self:
+        """Add rows to the target, to backgrounds, or to both; the problem is solved when a result is first asked for.
+
+        Chunks may come in any order and any number; backgrounds are told apart by name, or by position in a list. Holds
+        one p x p matrix a dataset; where those do not fit in memory, a MemoryError says so before any work is done. After
+        :meth:`fit`, a new stream begins.
+
+        Parameters
+        ----------
+        X : array, sparse matrix or table of shape (n, p), or Moments; optional
+        y : ignored
+        backgrounds : the same, a list or tuple of them, or a dict of name -> rows, optional
+
+        Returns
+        -------
+        self
+        """
+        self._check_parameters()
+        warn_y(self, y, plain_pca=False)
+        stream: Stream | None = self.__dict__.get("_stream")
+        like = None if stream is None else stream.like
+        data = check_datasets(self, X, backgrounds, min_rows=1, like=like, ready=Moments, need_target=False)
+        check_n_components(self.n_components, data.n_features)
+        stream = (stream or Stream(Datasets({}, data.n_features, None))).add(data)
+        self._install({"_stream": stream, **features(stream.like)})
+        return self
+
+    def summary(self) -> Summary:
+        """Multipliers, variances and the certificate as a small table of text."""
+        check_is_fitted(self)
+        return summarise(self)
+
+    def report(self, path: str | os.PathLike[str], X: Rows, **options: Any) -> Path:
+        """Write an interactive report of the fitted model: one HTML file that works offline.
+
+        Parameters
+        ----------
+        path : path
+            The file to write.
+        X : array, sparse matrix or table of shape (n, p)
+            Rows of the target.
+        **options
+            ``backgrounds``, ``labels``, ``ids``, ``feature_names``, ``image_shape``, ``title`` and more: see
+            :func:`uca.report.report`.
+
+        Returns
+        -------
+        path : pathlib.Path
+        """
+        # Imported on use and by name: the report stands below the estimators and needs an extra.
+        return import_module("uca.report").report(self, path, X, **options)
+
+    def _solve_stream(self) -> None:
+        stream: Stream = self.__dict__["_stream"]
+        moments = stream.complete()
+        held = from_moments(moments, center=bool(self.center), scale=self.scale)
+        fitted = self._fit(held, stream.like, moments[0].dtype, moments[0].n, stream.names())
+        self._install({**fitted, "_stream": stream})
+
+    def __getattr__(self, name: str) -> Any:
+        # Only reached for attributes that are not there: results of a stream are computed when first asked for.
+        unsolved = "_stream" in self.__dict__ and "components_" not in self.__dict__
+        if unsolved and any(name in vars(kind).get("__annotations__", ()) for kind in type(self).__mro__):
+            self._solve_stream()
+            return self.__dict__[name]
+        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+
+    def __sklearn_is_fitted__(self) -> bool:
+        return "components_" in self.__dict__ or "_stream" in self.__dict__

@@ -1,0 +1,102 @@
+"""The problem that an estimator solves, and the way from its solution to fitted attributes.
+
+Data is represented in the user's units and solved in units of its own (see :mod:`uca.operators.contract.units`); everything
+that leaves here is in the user's units again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from .._types import Array
+from ..operators.contract.pencil import Pencil
+from ..operators.contract.units import canonical, in_user_units
+from ..operators.eigen.solver import Eigensolver
+from ..operators.representations.representation import Representation
+
+
+@dataclass(frozen=True)
+class Problem:
+    """Target and backgrounds, held; what is asked of them.
+
+    Attributes
+    ----------
+    held : Representation
+        In the user's units.
+    names : tuple of str
+        Of the backgrounds.
+    k : int
+        Components wanted.
+    dtype : numpy dtype
+        Of the components.
+    seed : int
+        Of start vectors.
+    """
+
+    held: Representation
+    names: tuple[str, ...]
+    k: int
+    dtype: np.dtype
+    seed: int = 0
+
+    @cached_property
+    def _canonical(self) -> tuple[Pencil, Array]:
+        return canonical(self.held.pencil)
+
+    @property
+    def pencil(self) -> Pencil:
+        """In units of its own."""
+        return self._canonical[0]
+
+    @property
+    def powers(self) -> Array:
+        """Powers of four that lead from there to the user's units, target first."""
+        return self._canonical[1]
+
+    @cached_property
+    def eigen(self) -> Eigensolver:
+        """The eigen-solver of the pencil in units of its own."""
+        return Eigensolver(self.pencil, self.seed)
+
+    def sharper(self) -> Problem | None:
+        """The same problem with less lost to rounding, where there is a way."""
+        return None if self.held.sharper is None else replace(self, held=self.held.sharper())
+
+    def check_variance(self) -> None:
+        """Refuse a target in which nothing varies."""
+        if self.held.pencil.target.trace <= 0:
+            raise ValueError("the target X has no variance in any feature: there is nothing to find")
+
+    def variances(self, vectors: Array) -> Array:
+        """Variance of target and backgrounds along vectors of the working space, (m + 1, k)."""
+        return in_user_units(self.eigen.variances(vectors), self.powers[:, np.newaxis])
+
+    def components(self, vectors: Array) -> Array:
+        """Vectors of the working space as components, (k, p)."""
+        return self.held.components(vectors).astype(self.dtype, copy=False)
+
+    def fitted(self, vectors: Array, eigenvalues: Array, components: Array | None = None) -> dict[str, Any]:
+        """The attributes that every estimator has, for vectors of the working space, (size, k)."""
+        own = self.eigen.variances(vectors)
+        variances = in_user_units(own, self.powers[:, np.newaxis])
+        return {
+            "components_": self.components(vectors) if components is None else components,
+            "eigenvalues_": eigenvalues,
+            "explained_variance_": variances[0],
+            "explained_variance_ratio_": own[0] / self.pencil.target.trace,
+            "background_variance_": variances[1:].T.copy(),
+            "background_names_": list(self.names),
+            "mean_": self.held.standards[0].mean,
+            "scale_": self.held.standards[0].scale,
+            "representation_": self.held.name,
+        }
+
+    def told_constant(self, labels: Sequence[str]) -> str:
+        """How many features of which dataset are constant, in words; empty where none is."""
+        counts = zip(self.held.standards, labels, strict=True)
+        return ", ".join(f"{standard.n_constant} in {label}" for standard, label in counts if standard.n_constant)

@@ -1,0 +1,1 @@
+"""All that a solver may know about data."""

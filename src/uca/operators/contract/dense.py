@@ -1,0 +1,85 @@
+"""Covariances held as matrices."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from ..._types import Array
+from ..statistics.rounding import frobenius
+from .operator import CovarianceOperator
+from .pencil import Pencil, embed, householder, reflect
+
+#: The signature of :meth:`~.pencil.Pencil.errors_at`.
+ErrorsAt = Callable[[Array, Array], Array]
+
+
+@dataclass(frozen=True)
+class DenseCovariance(CovarianceOperator):
+    """A symmetric matrix in memory."""
+
+    matrix: Array
+    allowance: float = 0.0
+
+    @property
+    def size(self) -> int:
+        return len(self.matrix)
+
+    @property
+    def trace(self) -> float:
+        return float(np.trace(self.matrix))
+
+    @property
+    def magnitude(self) -> float:
+        return frobenius(self.matrix)
+
+    def __matmul__(self, vectors: Array) -> Array:
+        return self.matrix @ vectors
+
+    def dense(self) -> Array:
+        return self.matrix
+
+
+class DensePencil(Pencil):
+    """A pencil whose matrices are stacked in one array, so that combining them is one product."""
+
+    in_memory = True
+
+    def __init__(
+        self,
+        matrices: Array,
+        n_features: int | None = None,
+        allowances: ArrayLike | None = None,
+        errors_at: ErrorsAt | None = None,
+    ):
+        given = np.zeros(len(matrices)) if allowances is None else np.asarray(allowances, dtype=float)
+        operators = [DenseCovariance(matrix, a) for matrix, a in zip(matrices, given.tolist(), strict=True)]
+        super().__init__(operators, n_features or len(matrices[0]))
+        self._matrices, self._errors_at = matrices, errors_at
+
+    def errors_at(self, vectors: Array, sizes: Array) -> Array:
+        known = self.allowances
+        return known if self._errors_at is None else np.minimum(known, self._errors_at(vectors, sizes))
+
+    def combine(self, weights: ArrayLike) -> DenseCovariance:
+        given = np.asarray(weights, dtype=float)
+        return DenseCovariance((given @ self._matrices.reshape(len(given), -1)).reshape(self._matrices.shape[1:]))
+
+    def products(self, vectors: Array) -> Array:
+        return self._matrices @ vectors
+
+    def minimising(self, j: int, bounded: Sequence[int]) -> DensePencil:
+        which = [1 + j, *(1 + i for i in bounded)]
+        matrices = self._matrices[which]
+        matrices[0] *= -1
+        return DensePencil(matrices, self.n_features, self.allowances[which])
+
+    def complement(self, vector: Array) -> tuple[DensePencil, Array]:
+        w = householder(vector)
+        reflected = np.stack([reflect(reflect(matrix, w).T, w)[1:, 1:] for matrix in self._matrices])
+        at = self._errors_at
+        inner = None if at is None else lambda vectors, sizes: at(embed(vectors, w), sizes)
+        return DensePencil(reflected, self.n_features, self.allowances, inner), w

@@ -1,0 +1,1 @@
+"""Top eigenpairs of the combinations of a pencil."""

@@ -1,0 +1,1 @@
+"""Ways to hold data as a pencil, one file each."""

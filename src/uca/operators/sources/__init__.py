@@ -1,0 +1,1 @@
+"""Rows where they are, and the passes over them."""
