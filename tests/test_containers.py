@@ -13,7 +13,7 @@ from scipy import sparse
 from scipy.linalg import subspace_angles
 
 from uca import CPCA, UCA, CPCAPlusPlus, _threads
-from uca.operators.build import REPRESENTATIONS
+from uca.operators.representations.build import KINDS as REPRESENTATIONS
 from uca.solvers.solve import SOLVERS
 
 N, M, P = 50, 40, 24
@@ -276,7 +276,7 @@ def test_sparse_data_is_never_made_dense():
 
 @pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csc_array])
 def test_sparse_blocks_are_views(kind, monkeypatch):
-    from uca.operators import implicit
+    from uca.operators.sources import memory as implicit
 
     monkeypatch.setattr(implicit, "SPARSE_BYTES", 100)
     matrix = kind(_tables()[0])
@@ -351,7 +351,7 @@ def test_mean_of_1e8_keeps_six_digits(representation, container):
 @pytest.mark.parametrize("chunks", [(11, -1), (17, 9)])
 def test_dask_makes_one_graph_a_pass(chunks, monkeypatch):
     """All datasets share a graph: means first, then one for each product of the pencil."""
-    from uca.operators import distributed
+    from uca.operators.sources import distributed
 
     counts = {"graphs": 0, "products": 0}
     compute, products = distributed.compute, distributed.DaskPencil.products

@@ -17,7 +17,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 from uca import CPCA, UCA, CPCAPlusPlus, pool
 from uca.estimators.cpca import score_affinity, select_alphas
-from uca.operators.dense import DenseCovariance
+from uca.operators.contract.dense import DenseCovariance
 
 pd, pl, da = Optional("pandas"), Optional("polars"), Optional("dask.array")
 

@@ -117,7 +117,7 @@ def test_a_worker_dies_in_the_middle_of_a_fit(cluster, representation):
 
 def test_all_workers_die(cluster, monkeypatch):
     """A clear error instead of a wait without end, and the model is as it was."""
-    from uca.operators import schedule as module
+    from uca.operators.sources import graphs as module
 
     monkeypatch.setattr(module, "NO_WORKER_SECONDS", 3.0)
     target, background = _table(24_000, 2_000, 0, slow=0.3), _table(8_000, 2_000, 1)

@@ -286,7 +286,7 @@ class TestTables:
         assert list(model.feature_names_in_) == target.columns
         out = model.set_output(transform="polars").transform(target)
         assert isinstance(out, pl.DataFrame)
-        assert out.columns == ["uca0", "uca1"]
+        assert out.columns == ["UC1", "UC2"]
 
     def test_missing_and_extra_columns_are_named(self, frames):
         target, background = frames[:2]
@@ -303,5 +303,5 @@ class TestTables:
         target, *backgrounds = frames
         model = UCA(3).set_output(transform="pandas").fit(target, backgrounds=backgrounds)
         out = model.transform(target)
-        assert list(out.columns) == ["uca0", "uca1", "uca2"] == list(model.get_feature_names_out())
+        assert list(out.columns) == ["UC1", "UC2", "UC3"] == list(model.get_feature_names_out())
         assert out.index.equals(target.index)

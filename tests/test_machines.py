@@ -18,7 +18,8 @@ from packaging.version import Version
 
 from uca import UCA, _threads
 from uca._threads import n_workers, one_core
-from uca.operators import columns, moments
+from uca.operators.sources import columns
+from uca.operators.statistics import blocks
 
 PROJECT = tomllib.loads((HERE.parent / "pyproject.toml").read_text())["project"]
 
@@ -114,7 +115,7 @@ class TestWorkers:
     @pytest.mark.parametrize("representation", ["covariance", "reduced", "implicit"])
     def test_same_answer_with_any_number(self, rng, monkeypatch, representation):
         """20 MB make work for 16 lanes, if they may take the memory; they add in another order: rounding differs."""
-        for module in (moments, columns):
+        for module in (blocks, columns):
             monkeypatch.setattr(module, "LANES_SHARE", 10.0)
         monkeypatch.setattr(columns, "LANE_BYTES", columns.BLOCK_BYTES)
         shape = (50, 50_000) if representation == "reduced" else (50_000, 50)

@@ -8,8 +8,9 @@ import numpy as np
 import pytest
 
 from uca import UCA, _threads
-from uca.operators.build import build, choose_representation
-from uca.operators.moments import Moments
+from uca.operators.representations.build import build, choose
+from uca.operators.representations.representation import Size
+from uca.operators.statistics.moments import Moments
 
 SHAPES = [
     # rows of target and backgrounds, features, choice
@@ -42,12 +43,12 @@ SPARSE_SHAPES = [
 
 @pytest.mark.parametrize(("rows", "p", "stored", "fits", "choice"), SPARSE_SHAPES)
 def test_auto_for_sparse_data_and_small_memory(rows, p, stored, fits, choice):
-    assert choose_representation(rows, p, stored, fits=fits) == choice
+    assert choose(Size(rows, p, stored), fits=fits).name == choice
 
 
 @pytest.mark.parametrize(("rows", "p", "choice"), SHAPES)
 def test_auto_is_a_table(rows, p, choice):
-    assert choose_representation(rows, p) == choice
+    assert choose(Size(rows, p)).name == choice
 
 
 def standardised(arrays, center, scale):
@@ -168,7 +169,8 @@ def test_moments_merge_in_any_order(rng):
 
 
 def test_blocks_and_lanes_give_the_same(rng, monkeypatch):
-    from uca.operators import columns, moments
+    from uca.operators.sources import columns
+    from uca.operators.statistics import moments
 
     arrays = make(rng, ((12, 200), (15, 200)))
     one = build(arrays, ["x", "y"], representation="reduced", center=True, scale=True, n_empty=1)

@@ -94,10 +94,10 @@ class TestProductSVD:
 
     def test_opposite_eigenvalues_do_not_mix(self):
         """Eigenvalues 2 and -2 share a singular value; signs are sorted out in their span."""
-        from uca.operators.product_svd import ProductPencil, StackedRows
+        from uca.operators.representations.product_svd import ProductPencil, StackedRows
 
         rows = np.sqrt(2.0) * np.array([[1.0, 0, 0, 0], [0, 1.0, 0, 0]])
-        operator = ProductPencil(StackedRows.of(rows), [slice(0, 1), slice(1, 2)]).combine(1.0, [-1.0])
+        operator = ProductPencil(StackedRows.of(rows), [slice(0, 1), slice(1, 2)]).combine([1.0, -1.0])
         pairs = operator.own_eigenpairs(3)
         values, vectors = pairs.values, pairs.vectors
         np.testing.assert_allclose(values, [2.0, 0.0, 0.0], atol=1e-12)

@@ -7,20 +7,19 @@ import pytest
 from problems import FAMILIES, make_problems
 
 from uca import solve_dual
-from uca.operators import dense, recycled
-from uca.operators.base import Pencil
-from uca.operators.dense import DenseCovariance, DensePencil
-from uca.operators.recycled import RecycledPencil
-from uca.operators.span import Span
+from uca.operators.contract.dense import DenseCovariance, DensePencil
+from uca.operators.contract.pencil import OperatorPencil
+from uca.operators.eigen import direct, recycled
+from uca.operators.eigen.solver import Eigensolver
+from uca.operators.eigen.span import Projection, Span
 
 
-class Counted(Pencil):
+class Counted(OperatorPencil):
     """A pencil of matrices that counts its passes and shows no matrix."""
 
     def __init__(self, matrices):
-        target, *backgrounds = (Hidden(matrix) for matrix in matrices)
-        super().__init__(target, tuple(backgrounds), len(matrices[0]))
-        object.__setattr__(self, "passes", [])
+        super().__init__([Hidden(matrix) for matrix in matrices], len(matrices[0]))
+        self.passes = []
 
     def products(self, vectors):
         self.passes.append(vectors.shape[1])
@@ -36,8 +35,8 @@ class Hidden(DenseCovariance):
 def test_every_family_from_products_alone(problem, monkeypatch):
     """Kinks, duplicates, equal matrices and low rank, with restarts: the certified optimum of the direct route."""
     expected = solve_dual(problem.target, problem.backgrounds)
-    monkeypatch.setattr(dense, "DIRECT_MAX", 3)
-    monkeypatch.setattr(dense, "DIRECT_MAX_IF_SLOW", 0)
+    monkeypatch.setattr(direct, "DIRECT_MAX", 3)
+    monkeypatch.setattr(direct, "DIRECT_MAX_IF_SLOW", 0)
     monkeypatch.setattr(recycled, "MOST_VECTORS", 40)
     found = solve_dual(problem.target, problem.backgrounds)
     assert found.certificate.status == expected.certificate.status == "optimal"
@@ -53,9 +52,9 @@ def _spiked(rng, p, n_spikes):
 
 def test_eigenpairs_equal_lapack(rng):
     matrices = np.stack([_spiked(rng, 400, 6) for _ in range(3)])
-    pencil = RecycledPencil(Counted(matrices))
+    eigen = Eigensolver(Counted(matrices))
     for weights in ([-0.5, -0.2], [-0.6, -0.25], [0.0, -1.0]):
-        pairs = pencil.combine(1.0, weights).own_eigenpairs(3)
+        pairs = eigen.top([1.0, *weights], 3)
         values, vectors = np.linalg.eigh(matrices[0] + weights[0] * matrices[1] + weights[1] * matrices[2])
         np.testing.assert_allclose(pairs.values, values[::-1][:3], rtol=1e-12)
         np.testing.assert_allclose(np.abs(np.sum(pairs.vectors * vectors[:, ::-1][:, :3], axis=0)), 1, atol=1e-12)
@@ -65,23 +64,23 @@ def test_eigenpairs_equal_lapack(rng):
 def test_second_contrast_costs_fewer_passes(rng):
     matrices = np.stack([_spiked(rng, 600, 6) for _ in range(2)])
     inner = Counted(matrices)
-    pencil = RecycledPencil(inner)
-    pencil.combine(1.0, [-0.3]).own_eigenpairs(3)
+    eigen = Eigensolver(inner)
+    eigen.top([1.0, -0.3], 3)
     first = len(inner.passes)
-    pencil.combine(1.0, [-0.301]).own_eigenpairs(3)
+    eigen.top([1.0, -0.301], 3)
     assert len(inner.passes) - first < 0.7 * first
 
 
 def test_known_vectors_cost_no_pass(rng):
     inner = Counted(np.stack([_spiked(rng, 300, 6) for _ in range(2)]))
-    pencil = RecycledPencil(inner)
-    pairs = pencil.combine(1.0, [-0.3]).own_eigenpairs(3)
+    eigen = Eigensolver(inner)
+    pairs = eigen.top([1.0, -0.3], 3)
     before = len(inner.passes)
-    images = pencil.products(pairs.vectors @ rng.standard_normal((3, 2)))
+    images = eigen.products(pairs.vectors @ rng.standard_normal((3, 2)))
     assert len(inner.passes) == before
     assert images.shape == (2, 300, 2)
     new = rng.standard_normal((300, 1))
-    np.testing.assert_allclose(pencil.products(new)[1], inner.backgrounds[0] @ new)
+    np.testing.assert_allclose(eigen.products(new)[1], inner.backgrounds[0] @ new)
     assert len(inner.passes) == before + 1
 
 
@@ -90,7 +89,7 @@ def test_loose_solves_take_fewer_passes_and_say_so(rng):
     counts = []
     for accuracy in (1.0, 1e-4, None):
         inner = Counted(matrices)
-        pairs = RecycledPencil(inner).combine(1.0, []).own_eigenpairs(3, accuracy)
+        pairs = Eigensolver(inner).top([1.0], 3, accuracy=accuracy)
         counts.append(len(inner.passes))
         assert pairs.loose == (accuracy is not None)
         # Ritz values are never above; the estimate of what is missing covers it.
@@ -108,16 +107,16 @@ def test_a_block_that_only_matters_at_another_lambda_is_found(rng):
     first, second = np.zeros((2, p, p))
     first[:150, :150], second[:150, :150] = _spiked(rng, 150, 4), 3 * np.eye(150)
     first[150:, 150:] = 0.5 * _spiked(rng, 150, 4)
-    pencil = RecycledPencil(Counted(np.stack([first, second])))
+    eigen = Eigensolver(Counted(np.stack([first, second])))
     for weight in (0.0, -2.0, -6.0, -9.0):
-        pairs = pencil.combine(1.0, [weight]).own_eigenpairs(2, 1e-6)
+        pairs = eigen.top([1.0, weight], 2, accuracy=1e-6)
         assert pairs.values[0] == pytest.approx(np.linalg.eigvalsh(first + weight * second)[-1], rel=1e-6)
 
 
 def test_matrices_of_moderate_order_go_direct_where_products_converge_slowly(rng, monkeypatch):
     noise = rng.standard_normal((800, 400))
     matrices = np.stack([noise.T @ noise / 800])
-    pairs = RecycledPencil(DensePencil(matrices)).combine(1.0, []).own_eigenpairs(2)
+    pairs = Eigensolver(DensePencil(matrices)).top([1.0], 2)
     assert pairs.error == 0
     np.testing.assert_allclose(pairs.values, np.linalg.eigvalsh(matrices[0])[::-1][:2], rtol=1e-12)
 
@@ -132,3 +131,30 @@ def test_span_stays_orthonormal_through_restarts(rng):
     np.testing.assert_allclose(span.images, matrices @ span.basis, atol=1e-11)
     np.testing.assert_allclose(span.matrices, span.basis.T @ matrices @ span.basis, atol=1e-11)
     assert span.extend(span.basis[:, :2]) == 0
+
+
+def test_projection_knows_what_a_span_knows_and_keeps_no_products(rng):
+    matrices = np.stack([_spiked(rng, 80, 3) for _ in range(2)])
+    pencil = DensePencil(matrices)
+    span, inside = Span(pencil), Projection(pencil.products, 80, 2)
+    for _ in range(4):
+        new = rng.standard_normal((80, 5))
+        assert span.extend(new) == inside.extend(new)
+        rotation = np.linalg.qr(rng.standard_normal((len(span), len(span) - 2)))[0]
+        span.restrict(rotation)
+        inside.restrict(rotation)
+    np.testing.assert_array_equal(inside.basis, span.basis)
+    np.testing.assert_array_equal(inside.matrices, span.matrices)
+    assert sum(value.size for value in vars(inside).values() if isinstance(value, np.ndarray)) < 80 * 40
+
+
+def test_residuals_of_all_vectors_are_as_small_as_asked(rng):
+    matrices = np.stack([_spiked(rng, 400, 6) for _ in range(2)])
+    inner = Counted(matrices)
+    pairs = Eigensolver(inner).top([1.0, -0.3], 3, residual=1e-3)
+    contrast = matrices[0] - 0.3 * matrices[1]
+    assert np.linalg.norm(contrast @ pairs.vectors - pairs.vectors * pairs.values, axis=0).max() <= 1e-3 * (1 + 1e-9)
+    assert pairs.loose
+    full = Counted(matrices)
+    Eigensolver(full).top([1.0, -0.3], 3)
+    assert len(inner.passes) < len(full.passes)

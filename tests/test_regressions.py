@@ -19,7 +19,7 @@ pd = Optional("pandas")
 
 def test_lanczos_on_a_large_null_space(rng, monkeypatch):
     """Eigenvalue 0 of high multiplicity was missed, and a feasible problem called infeasible."""
-    from uca.operators import dense
+    from uca.operators.eigen import direct as dense
 
     target, background = (np.tile(rng.standard_normal((100, 20)), 4) for _ in range(2))
     direct = UCA().fit(target, backgrounds=background)
@@ -204,7 +204,7 @@ def test_parallel_fits_leave_the_blas_threads_alone(rng):
 
 def test_eigen_solver_that_gives_up(rng, monkeypatch):
     """LAPACK's dsyevr fails on rare matrices with an internal error; the answer then comes from another method."""
-    from uca.operators import dense
+    from uca.operators.eigen import direct as dense
 
     target, background = (m @ m.T for m in rng.standard_normal((2, 12, 12)))
     expected = solve_dual(target, background)

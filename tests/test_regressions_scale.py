@@ -12,8 +12,8 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from uca import UCA, Moments, pool
-from uca.operators import recycled
-from uca.operators.build import build
+from uca.operators.eigen import recycled
+from uca.operators.representations.build import build
 
 
 def _frame(table, columns="abc"):
@@ -101,13 +101,13 @@ def test_float32_in_small_units(rng):
 
 def test_components_that_did_not_converge_are_named(rng, monkeypatch):
     rows = rng.standard_normal((600, 300))
-    solve = recycled.Recombined.own_eigenpairs
+    solve = recycled.Recycler.top
 
-    def third_is_not_done(self, k, accuracy=None):
-        pairs = solve(self, k, accuracy)
+    def third_is_not_done(self, weights, k, *how):
+        pairs = solve(self, weights, k, *how)
         return replace(pairs, unfinished=(2,)) if k > 2 else pairs
 
-    monkeypatch.setattr(recycled.Recombined, "own_eigenpairs", third_is_not_done)
+    monkeypatch.setattr(recycled.Recycler, "top", third_is_not_done)
     model = UCA(3, representation="implicit")
     with pytest.warns(ConvergenceWarning, match="did not converge for component 3"):
         model.fit(rows[:400], backgrounds=rows[400:])
@@ -119,7 +119,7 @@ def test_an_eigen_solver_that_gives_up_says_which_pairs(rng, monkeypatch):
     monkeypatch.setattr(recycled, "PATIENCE", 1)
     monkeypatch.setattr(recycled, "MOST_VECTORS", 24)
     data = build([rows], ["x"], representation="implicit", center=True, scale=True, n_empty=1)
-    pairs = recycled.RecycledPencil(data.pencil).combine(1.0, []).own_eigenpairs(3)
+    pairs = recycled.Recycler(data.pencil).top(np.ones(1), 3)
     assert pairs.unfinished == (0, 1, 2)
     assert pairs.error > 0
 

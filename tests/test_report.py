@@ -15,10 +15,11 @@ from scipy import sparse
 
 import uca
 from uca import CPCA, UCA
+from uca.contrast import joint_steps, turn
+from uca.fitted import form_for, problem_of_rows
 from uca.inference import background_influence, bootstrap, row_leverage, uniqueness_test
-from uca.operators.implicit import from_products
 from uca.report import report
-from uca.report.contrast import FACTORS, OPTIMUM, choose, contrast_path, loose_steps, turn
+from uca.report.contrast import FACTORS, OPTIMUM, contrast_path
 from uca.report.inputs import check_labels
 from uca.report.scores import choose_rows
 
@@ -155,7 +156,7 @@ def test_sequential_components_have_a_path_of_their_own():
     [(500, 50, "auto"), (500, 2_000, "auto"), (500, 20_000, "reduced"), (50_000, 5_000, "implicit")],
 )
 def test_many_features_get_no_square_matrix(n_rows, n_features, expected):
-    assert choose(n_rows, n_features) == expected
+    assert form_for(n_rows, n_features) == expected
 
 
 def test_reduced_and_implicit_paths_agree_with_covariances(monkeypatch):
@@ -164,7 +165,7 @@ def test_reduced_and_implicit_paths_agree_with_covariances(monkeypatch):
     arrays = (X, *backgrounds.values())
     plain = contrast_path(model, arrays, 2)
     for name in ("reduced", "implicit"):
-        monkeypatch.setattr("uca.report.contrast.choose", lambda *_, name=name: name)
+        monkeypatch.setattr("uca.fitted.form_for", lambda *_, name=name: name)
         other = contrast_path(model, arrays, 2)
         # Products alone give what a picture needs: residuals of 3e-4 and, over the gaps here, vectors of about 1e-2.
         tolerance = 1e-5 if name == "reduced" else 2e-2
@@ -172,15 +173,15 @@ def test_reduced_and_implicit_paths_agree_with_covariances(monkeypatch):
         np.testing.assert_allclose(other.components, plain.components, atol=tolerance)
 
 
-def test_loose_steps_of_a_larger_problem_find_the_same_directions():
+def test_loose_steps_of_a_larger_problem_find_the_same_directions(monkeypatch):
     rng = np.random.default_rng(0)
     scales = np.linspace(3, 1, 300)
     X, background = rng.normal(size=(900, 300)) * scales, rng.normal(size=(800, 300)) * scales
     A, B = np.cov(X.T), np.cov(background.T)
-    held = from_products([X, background], ["X", "b"], center=True, scale=False)
     model = UCA(scale=False).fit(X, backgrounds=background)
     assert model.lambdas_[0] > 0
-    steps = loose_steps(held.pencil, model.lambdas_, model.components_.T)
+    monkeypatch.setattr("uca.fitted.form_for", lambda *_: "implicit")
+    steps = joint_steps(problem_of_rows(model, [X, background], 2), FACTORS, 2)
     for factor, (values, vectors) in zip(FACTORS, steps, strict=True):
         exact = np.linalg.eigvalsh(A - factor * model.lambdas_[0] * B)
         np.testing.assert_allclose(vectors.T @ vectors, np.eye(2), atol=1e-10)

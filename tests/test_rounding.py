@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from benchmarks import rounding as measured
 
-from uca.operators.rounding import UNIT, summation
+from uca.operators.statistics.rounding import UNIT, summation
 
 
 @pytest.mark.skipif(not measured.WIDER, reason="long double is no wider than double on this machine")

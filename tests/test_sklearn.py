@@ -73,7 +73,7 @@ def test_cross_validation_with_routed_backgrounds(data):
 
 def test_feature_names_out(data):
     model = UCA(3).fit(data[0])
-    assert list(model.get_feature_names_out()) == ["uca0", "uca1", "uca2"]
+    assert list(model.get_feature_names_out()) == ["UC1", "UC2", "UC3"]
 
 
 def test_repr_shows_only_changes():

@@ -10,8 +10,9 @@ from sklearn.exceptions import ConvergenceWarning
 
 from uca import UCA, InfeasibleBoundsError, solve_dual
 from uca.dual import Dual, mean_bounds, mixture_rank
-from uca.operators.base import Pencil
-from uca.operators.dense import DenseCovariance, DensePencil
+from uca.operators.contract.dense import DenseCovariance, DensePencil
+from uca.operators.contract.pencil import OperatorPencil
+from uca.operators.eigen.solver import Eigensolver
 from uca.solvers.solve import choose_solver
 
 ONE = [problem for problem in make_problems(88, 5, 60, seed=20) if len(problem.backgrounds) == 1]
@@ -89,7 +90,7 @@ def test_mixture_rank(m, rank):
 def test_gradient_equals_finite_differences(rng):
     matrices = np.stack([m @ m.T for m in rng.standard_normal((4, 6, 6))])
     pencil = DensePencil(matrices)
-    dual = Dual(pencil, mean_bounds(pencil))
+    dual = Dual(Eigensolver(pencil), mean_bounds(pencil))
     prices = np.array([0.3, 0.7, 0.2])
     gradient = 1.0 - dual.evaluate(prices).spent
     for j, step in enumerate(1e-6 * np.eye(3)):
@@ -167,7 +168,7 @@ class TestInfeasibleBounds:
 
 def test_lanczos_route_for_large_matrices(monkeypatch, rng):
     """Above the direct size the same answer comes from Lanczos with the upper bound proven by Cholesky."""
-    from uca.operators import dense
+    from uca.operators.eigen import direct as dense
 
     target, *backgrounds = (m @ m.T / 80 for m in rng.standard_normal((3, 80, 80)))
     direct = solve_dual(target, backgrounds)
@@ -178,11 +179,9 @@ def test_lanczos_route_for_large_matrices(monkeypatch, rng):
 
 
 def test_missed_eigenvalue_is_noticed():
-    from uca import eigen
-
-    operator = DenseCovariance(np.diag([5.0, 3.0, 1.0, 0.5]))
-    assert eigen.eigenvalue_bound(operator, 5.0, 1e-9) == (pytest.approx(5.0, abs=2e-9), True)
-    assert eigen.eigenvalue_bound(operator, 3.0, 1e-9) == (pytest.approx(5.0, abs=1e-9), True)
+    eigen = Eigensolver(DensePencil(np.diag([5.0, 3.0, 1.0, 0.5])[np.newaxis]))
+    assert eigen.bound([1.0], 5.0, 1e-9) == (pytest.approx(5.0, abs=2e-9), True)
+    assert eigen.bound([1.0], 3.0, 1e-9) == (pytest.approx(5.0, abs=1e-9), True)
 
 
 def test_complement_operator_equals_the_dense_one(rng):
@@ -190,14 +189,9 @@ def test_complement_operator_equals_the_dense_one(rng):
     v = rng.standard_normal(7)
     v /= np.linalg.norm(v)
     dense, _ = DensePencil(matrices).complement(v)
-    lazy, _ = Pencil(*_operators(matrices), 7).complement(v)
+    lazy, _ = OperatorPencil([DenseCovariance(matrix) for matrix in matrices], 7).complement(v)
     block = rng.standard_normal((6, 2))
     np.testing.assert_allclose(lazy.products(block), dense.products(block), atol=1e-12)
     np.testing.assert_allclose(lazy.traces(), dense.traces(), atol=1e-12)
     # Removing v takes its variance out of the trace.
     np.testing.assert_allclose(dense.traces(), [np.trace(m) - v @ m @ v for m in matrices], atol=1e-12)
-
-
-def _operators(matrices):
-    target, *backgrounds = (DenseCovariance(matrix) for matrix in matrices)
-    return target, tuple(backgrounds)

@@ -16,7 +16,7 @@ from scipy import sparse
 
 import uca
 from uca import UCA, Moments
-from uca.operators import memory
+from uca import _memory as memory
 
 
 @pytest.fixture
@@ -133,7 +133,7 @@ def test_auto_goes_implicit_where_covariances_do_not_fit(rng, monkeypatch):
 def test_available_memory_is_bounded_by_a_limit_of_the_process():
     code = """
         import resource
-        from uca.operators.memory import available_bytes
+        from uca._memory import available_bytes
         resource.setrlimit(resource.RLIMIT_AS, (4 << 30, 4 << 30))
         print(available_bytes())
     """
@@ -230,7 +230,8 @@ def test_interrupted_chunk_is_added_whole_or_not_at_all(tables, monkeypatch):
 @pytest.mark.parametrize("representation", ["covariance", "reduced", "implicit"])
 def test_real_ctrl_c_in_the_middle_of_a_pass(rng, representation, monkeypatch):
     """SIGINT while lanes work: the fit ends soon, the model keeps its old answer, and the next fit works."""
-    from uca.operators import chunks, columns, implicit, moments
+    from uca.operators.sources import chunks, columns, memory
+    from uca.operators.statistics import moments
 
     target, background = rng.standard_normal((2, 600, 700))
     model = UCA(representation=representation).fit(target[:50], backgrounds=background[:60])
@@ -245,7 +246,7 @@ def test_real_ctrl_c_in_the_middle_of_a_pass(rng, representation, monkeypatch):
 
         return wrapped
 
-    for module, name in ((moments, "center_block"), (columns, "center_block"), (implicit, "both")):
+    for module, name in ((moments, "center_block"), (columns, "center_block"), (memory, "both")):
         monkeypatch.setattr(module, name, slow(getattr(module, name)))
         monkeypatch.setattr(module, "PARALLEL_BYTES", 0)
         monkeypatch.setattr(module, "BLOCK_BYTES", 1)

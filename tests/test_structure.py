@@ -12,21 +12,21 @@ import pytest
 import uca
 
 ROOT = Path(uca.__file__).parent
-SERVICES = ["_types", "_containers", "_threads", "_progress", "_missing", "_readable"]
+SERVICES = ["_types", "_containers", "_threads", "_progress", "_missing", "_readable", "_memory"]
 LAYERS = [
     *SERVICES,
     "_validation",
     "_parameters",
     "_pool",
     "operators",
-    "eigen",
     "dual",
     "solvers",
     "estimators",
+    "fitted",
+    "contrast",
     "inference",
 ]
 LAYERS += [
-    "inference",
     "datasets",
     "demo",
     "reproduce",
@@ -43,8 +43,8 @@ CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl", "joblib"}
 OPTIONAL_IN = {*LAYERS[LAYERS.index("datasets") :], "_pool"}
 LAZY_IN = {
     "distributed.py",
-    "schedule.py",
-    "array_api.py",
+    "graphs.py",
+    "namespace.py",
     "_progress.py",
 }
 

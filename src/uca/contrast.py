@@ -1,7 +1,7 @@
 """Components along the ray from PCA (no contrast) through the optimum and beyond.
 
-At factor t the components are the top eigenvectors of ``A - t sum_j lambda_j B_j``: PCA at 0, the fitted ones at 1. Promises:
-signs follow the neighbour on the side of the optimum, and so do rotations where eigenvalues are equal, so that nothing
+At factor t the components are the top eigenvectors of ``A - t sum_j lambda_j B_j``: PCA at 0, the fitted ones at 1.
+Promises: signs follow the neighbour on the side of the optimum, and so do rotations where eigenvalues are equal, so that nothing
 flips from one step to the next; where data is known through products alone, steps are as accurate as a picture needs.
 """
 
@@ -63,7 +63,7 @@ def nearest_to_optimum(factors: Array) -> int:
 
 
 def aligned(steps: Array, values: Sequence[Array], start: int, reference: Array) -> Array:
-    """Components of every step, (s, k, p), turned to ``reference`` (k, p) at ``start``, and each to its neighbour from there."""
+    """Components of every step, (s, k, p): at ``start`` turned to ``reference`` (k, p), from there to their neighbours."""
     out = np.empty_like(steps)
     out[start] = turn(steps[start], values[start], reference)
     for side in (range(start - 1, -1, -1), range(start + 1, len(steps))):

@@ -189,19 +189,25 @@ def problem_of_rows(model: BoundedTransformer, arrays: Sequence[Any], k: int) ->
     No p x p matrix is made for more than ``LARGE`` features. After ``fit_covariance`` the matrices were used as they are:
     those of centred, unscaled rows are the natural match.
     """
-    n_rows, p = sum(array.shape[0] for array in arrays), arrays[0].shape[1]
-    form = "auto" if p <= LARGE else "reduced" if n_rows <= LARGE else "implicit"
+    p = arrays[0].shape[1]
     from_rows = model.n_samples_ is not None
     labels = Datasets(dict(zip((None, *model.background_names_), arrays, strict=True)), p, None).labels
     held = build(
         arrays,
         labels,
-        representation=form,
+        representation=form_for(sum(array.shape[0] for array in arrays), p),
         center=bool(model.center) if from_rows else True,
         scale=model.scale if from_rows else False,
         n_empty=k,
     )
     return _with_solution(held, model.to_numpy())
+
+
+def form_for(n_rows: int, n_features: int) -> str:
+    """The representation of rows that are looked at again: as in a fit for few features, without p x p matrices for many."""
+    if n_features <= LARGE:
+        return "auto"
+    return "reduced" if n_rows <= LARGE else "implicit"
 
 
 def _with_solution(held: Representation, model: BoundedTransformer) -> FittedProblem:

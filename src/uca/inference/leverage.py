@@ -16,6 +16,7 @@ import numpy as np
 
 from .._containers import is_array_api, is_dask
 from .._types import Array
+from ..estimators.base import ContrastiveTransformer
 from ..estimators.summary import Summary, text_table
 from ..fitted import check_fitted
 from ..operators.sources.namespace import to_numpy

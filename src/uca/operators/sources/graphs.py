@@ -82,6 +82,7 @@ def grid(array: Any) -> list[list[Any]]:
 
 
 def task(function: Callable[..., Any], nout: int | None = None) -> Any:
+    """A function whose calls become tasks of a graph."""
     import dask
 
     return dask.delayed(function, pure=False, nout=nout)
@@ -102,6 +103,7 @@ def tree(parts: list[Any], merge: Callable[[Sequence[Any]], Any]) -> Any:
 
 
 def sum_of(parts: Sequence[Array]) -> Array:
+    """The sum of arrays; none of them is changed."""
     total = parts[0].copy()
     for part in parts[1:]:
         total += part

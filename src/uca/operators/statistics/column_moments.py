@@ -27,7 +27,7 @@ class ColumnMoments:
     mean: Array
     rest: Array
     squares: Array
-    dtype: Any = np.dtype(float)
+    dtype: np.dtype
 
     def merge(self, other: ColumnMoments) -> ColumnMoments:
         """The moments of both sets of rows together (Chan, Golub & LeVeque 1983)."""
@@ -54,5 +54,7 @@ class ColumnMoments:
 
 def beside(parts: Sequence[ColumnMoments]) -> ColumnMoments:
     """Moments of columns that stand side by side."""
-    joined = {name: np.concatenate([getattr(m, name) for m in parts]) for name in ("stored", "mean", "rest", "squares")}
+    joined: dict[str, Any] = {
+        name: np.concatenate([getattr(m, name) for m in parts]) for name in ("stored", "mean", "rest", "squares")
+    }
     return replace(parts[0], **joined)

@@ -1,9 +1,9 @@
 """Means and scatter matrices of rows, in blocks and without losing digits; they can be merged and saved.
 
-Promises: no centred copy of the data is made, only blocks of a few megabytes, whose number does not grow with that of the cores beyond a share of the input; a mean
-of 1e14 with a spread of 1 costs no digits (blocks are centred by their own mean, twice, means are kept as a sum of two
-floats, and blocks are merged pairwise, Chan, Golub & LeVeque 1983); float32 input is widened to float64 a block at a time,
-so its products lose nothing; squares that overflow or vanish raise :class:`~uca._validation.OutOfRangeError`.
+Promises: no centred copy of the data is made, only blocks of a few megabytes, whose number does not grow with that of the
+cores beyond a share of the input; a mean of 1e14 with a spread of 1 costs no digits (blocks are centred by their own mean,
+twice, means are kept as a sum of two floats, and blocks are merged pairwise, Chan, Golub & LeVeque 1983); float32 input is
+widened to float64 a block at a time, so its products lose nothing.
 """
 
 from __future__ import annotations
