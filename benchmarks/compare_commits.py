@@ -8,7 +8,8 @@ commit does not know is reported as failed.
 
     python benchmarks/compare_commits.py v0.1.0 HEAD --only wide --repeats 5
 
-The same commit twice shows what a ratio is worth on this machine.
+The same commit twice shows what a ratio is worth on this machine. A range by round that holds 1 says little; jobs of some
+milliseconds differ by a tenth and more from process to process.
 """
 
 from __future__ import annotations
@@ -131,13 +132,13 @@ def turns(repeats: int) -> list[str]:
     return [side for i in range(repeats) for side in ("AB" if i % 2 == 0 else "BA")]
 
 
-def in_turns(name: str, sources: dict[str, Path], repeats: int) -> dict[str, Cost | str]:
-    """Both sides of a workload: the median over processes, or why a side failed."""
+def in_turns(name: str, sources: dict[str, Path], repeats: int) -> dict[str, list[Cost | str]]:
+    """Both sides of a workload, process by process; a side that failed is not run again."""
     seen: dict[str, list[Cost | str]] = {side: [] for side in sources}
     for side in turns(repeats):
         if not any(isinstance(cost, str) for cost in seen[side]):
             seen[side].append(measure(name, sources[side]))
-    return {side: together(costs) for side, costs in seen.items()}
+    return seen
 
 
 def together(costs: list[Cost | str]) -> Cost | str:
@@ -149,17 +150,22 @@ def together(costs: list[Cost | str]) -> Cost | str:
     return Cost(statistics.median(cost.seconds for cost in costs), max(memory, default=None))
 
 
-HEAD = f"{'workload':<52} {'A, s':>9} {'B, s':>9} {'B / A':>6} {'A, MB':>7} {'B, MB':>7}"
+HEAD = f"{'workload':<52} {'A, s':>9} {'B, s':>9} {'B / A':>6} {'by round':>13} {'A, MB':>7} {'B, MB':>7}"
 
 
-def line(name: str, sides: dict[str, Cost | str]) -> str:
-    """A row of the table, and the reason below it where a side failed."""
-    a, b = (sides[side] for side in "AB")
-    ratio = "" if isinstance(a, str) or isinstance(b, str) else f"{b.seconds / a.seconds:.2f}"
+def line(name: str, seen: dict[str, list[Cost | str]]) -> str:
+    """A row of the table: the ratio of medians, and the range of the ratios by round; a failure is told below it."""
+    a, b = (together(seen[side]) for side in "AB")
+    ratio = spread = ""
+    if isinstance(a, Cost) and isinstance(b, Cost):
+        rounds = sorted(second.seconds / first.seconds for first, second in zip(seen["A"], seen["B"], strict=True))
+        ratio, spread = f"{b.seconds / a.seconds:.2f}", f"{rounds[0]:.2f} to {rounds[-1]:.2f}"
     seconds = ("failed" if isinstance(cost, str) else f"{cost.seconds:.4f}" for cost in (a, b))
     memory = ("" if isinstance(cost, str) or cost.mb is None else f"{cost.mb:.1f}" for cost in (a, b))
-    told = "{:<52} {:>9} {:>9} {:>6} {:>7} {:>7}".format(name, *seconds, ratio, *memory).rstrip()
-    return "\n".join([told, *(f"    {side}: {cost}" for side, cost in sides.items() if isinstance(cost, str))])
+    told = "{:<52} {:>9} {:>9} {:>6} {:>13} {:>7} {:>7}".format(name, *seconds, ratio, spread, *memory).rstrip()
+    return "\n".join(
+        [told, *(f"    {side}: {cost}" for side, cost in zip("AB", (a, b), strict=True) if isinstance(cost, str))]
+    )
 
 
 def git(*arguments: str) -> str:

@@ -124,13 +124,15 @@ class TestCompareCommits:
 
         monkeypatch.setattr(compare, "measure", measure)
         found = compare.in_turns("wide", {"A": "a", "B": "b"}, 3)
-        assert found == {"A": "ImportError: no", "B": compare.Cost(1.0, 2.0)}
+        assert found == {"A": ["ImportError: no"], "B": [compare.Cost(1.0, 2.0)] * 3}
         assert asked == ["a", "b", "b", "b"]
 
     def test_row(self, compare):
-        told = compare.line("wide", {"A": compare.Cost(0.5, 3.0), "B": compare.Cost(0.25, None)})
-        assert told.split() == ["wide", "0.5000", "0.2500", "0.50", "3.0"]
-        told = compare.line("wide", {"A": compare.Cost(0.5, 3.0), "B": "TypeError: no"})
+        a = [compare.Cost(seconds, 3.0) for seconds in (0.5, 0.4, 1.0)]
+        b = [compare.Cost(seconds, None) for seconds in (0.25, 0.5, 0.2)]
+        told = compare.line("wide", {"A": a, "B": b})
+        assert told.split() == ["wide", "0.5000", "0.2500", "0.50", "0.20", "to", "1.25", "3.0"]
+        told = compare.line("wide", {"A": a, "B": ["TypeError: no"]})
         assert told.splitlines()[0].split() == ["wide", "0.5000", "failed", "3.0"]
         assert told.splitlines()[1] == "    B: TypeError: no"
 
