@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
 
-.PHONY: help demo test test-slow test-machines test-oldest test-sdist paper docs bench bench-save study lint types format check clean
+.PHONY: help demo test test-slow test-machines test-oldest test-sdist paper docs bench bench-save bench-compare study dist release lint types format check clean
 
 help:
 	@echo "make demo       install, then run the main job on embedded data (figure and report in out/)"
@@ -18,7 +18,10 @@ help:
 	@echo "make types      mypy on src/"
 	@echo "make check      lint, types and tests: what CI runs"
 	@echo "make bench      time and memory against PCA and other packages, as ratios (bench-save: renew the docs)"
+	@echo "make bench-compare A=v0.1.0 B=HEAD  two commits in turns: time and memory (COMPARE='--only wide --repeats 3')"
 	@echo "make study      is the test of uniqueness right? simulations, 90 minutes (STUDY=--quick: minutes; STUDY=--save: renew the docs)"
+	@echo "make dist       source distribution and wheel in out/dist, checked by twine"
+	@echo "make release VERSION=X.Y.Z  is everything ready? checks, build, install (RELEASE=--tag: make the tag; nothing is pushed)"
 	@echo "make format     let ruff rewrite the files"
 
 # A stamp for each set of extras, so that nothing is installed twice and a change of pyproject.toml installs anew.
@@ -98,6 +101,10 @@ bench: $(VENV)/.test
 bench-save: $(VENV)/.test
 	$(BIN)/python benchmarks/scale.py --save
 
+bench-compare: $(VENV)/.test
+	@test -n "$(A)" -a -n "$(B)" || (echo "which commits? make bench-compare A=v0.1.0 B=HEAD"; exit 2)
+	$(BIN)/python benchmarks/compare_commits.py $(A) $(B) $(COMPARE)
+
 # Levels, power and errors of uca.inference. Mouse data is looked for in UCA_DATA, then in the cache.
 study: $(VENV)/.test
 	$(BIN)/python -W ignore -m benchmarks.inference.study $(STUDY)
@@ -110,6 +117,17 @@ $(VENV)/.docs: $(VENV)/.created pyproject.toml
 docs: $(VENV)/.docs
 	$(BIN)/python -m sphinx -b html -W --keep-going -q docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
+
+dist: $(VENV)/.created
+	$(BIN)/python -m pip install --quiet build twine
+	rm -rf out/dist && $(BIN)/python -m build --outdir out/dist >/dev/null
+	$(BIN)/python -m twine check --strict out/dist/*
+
+# docs/releasing.md
+release: $(VENV)/.created
+	@test -n "$(VERSION)" || (echo "which version? make release VERSION=X.Y.Z"; exit 2)
+	$(BIN)/python -m pip install --quiet build
+	$(BIN)/python tools/release.py $(VERSION) $(RELEASE)
 
 clean:
 	rm -rf docs/_build docs/gallery docs/sg_execution_times.rst

@@ -4,7 +4,8 @@ Each workload runs in a fresh process, ours and all alternatives in turns on the
 PCA that suits the shape, or the settings of another package. The ratio is that of medians in one run, against the fastest,
 whose name stands in the row; memory is the growth of the peak resident size. Targets are printed beside what was measured,
 reached or not. ``--only TEXT`` runs the workloads whose name contains TEXT, ``--list`` names them all. With ``--save`` the
-figures go to docs/benchmarks.json, the tables of docs/scale.md and README.md are renewed, and the growth of time is drawn.
+figures go to docs/benchmarks.json and, as those of this version, to benchmarks/history.json; the tables of docs/scale.md and
+README.md are renewed, and the growth of time is drawn.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ import warnings
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+import history
 import numpy as np
 import pca
 import sklearn
@@ -414,9 +416,11 @@ def main() -> None:
     print(f"{'workload':<60} {'fastest alternative':<32} {heads}")
     table = measured(options.only or "")
     saved: dict[str, object] = {"versions": versions, "machine": machine, "date": time.strftime("%Y-%m-%d")}
+    about = {"version": __version__, **saved}
     if options.only:
         if options.save and table:
             write(renewed(json.loads((DOCS / "benchmarks.json").read_text()), table))
+            history.save(about, table, DOCS / "scale.md")
         return
     saved["workloads"] = [row.entry() for row in table]
     saved["out_of_core"] = out_of_core(options.folder)
@@ -426,6 +430,7 @@ def main() -> None:
         print(f"time grows with {name}: log-log slope {curve['slope']:.2f}")
     if options.save:
         write(saved)
+        history.save(about, table, DOCS / "scale.md")
 
 
 def measured(only: str) -> list[Row]:
