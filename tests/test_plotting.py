@@ -19,8 +19,9 @@ from matplotlib.axes import Axes
 from plot_cases import CASES, NAMES, P, study
 
 from uca import CPCA, UCA, CPCAPlusPlus, plotting, solve_dual
+from uca.fitted import problem_of
 from uca.plotting.densities import curve, mass_levels, surface
-from uca.plotting.problem import dual_values, problem_of
+from uca.plotting.dual_values import dual_values
 from uca.plotting.scatter import spread, stack
 
 plt.switch_backend("Agg")

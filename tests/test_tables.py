@@ -56,7 +56,8 @@ def test_output_is_the_table_that_was_asked_for(name, output, given):
         model.fit_transform(make(TARGET), backgrounds=make(BACKGROUND)),
     ):
         assert type(scores) is FRAMES[output][0].DataFrame
-        assert list(scores.columns) == [f"{name}0", f"{name}1"] == list(model.get_feature_names_out())
+        prefix = "UC" if name == "uca" else "cPC"
+        assert list(scores.columns) == [f"{prefix}1", f"{prefix}2"] == list(model.get_feature_names_out())
         # Sparse and dask data take another order of summation.
         np.testing.assert_allclose(np.asarray(scores, dtype=float), expected, atol=1e-6)
 

@@ -1,8 +1,9 @@
 """Components along the ray from PCA (no contrast) through the optimum and beyond.
 
 At factor t the components are the top eigenvectors of ``A - t sum_j lambda_j B_j``: PCA at 0, the fitted ones at 1.
-Promises: signs follow the neighbour on the side of the optimum, and so do rotations where eigenvalues are equal, so that nothing
-flips from one step to the next; where data is known through products alone, steps are as accurate as a picture needs.
+Promises: signs follow the neighbour on the side of the optimum, and so do rotations where eigenvalues are equal, so that
+nothing flips from one step to the next; where data is known through products alone, steps are as accurate as a picture
+needs.
 """
 
 from __future__ import annotations
