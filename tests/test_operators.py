@@ -141,7 +141,7 @@ def test_large_mean_keeps_digits(rng, name):
     arrays = [1e8 + rng.standard_normal((n, 30)) @ rng.standard_normal((30, 30)) for n in (20, 25)]
     held = build(arrays, ["x", "y"], representation=name, center=True, scale=True, n_empty=1)
     np.testing.assert_allclose(pencil_in_feature_space(held), standardised(arrays, True, True), atol=1e-7)
-    np.testing.assert_allclose(held.mean, arrays[0].mean(axis=0), rtol=1e-14)
+    np.testing.assert_allclose(held.standards[0].mean, arrays[0].mean(axis=0), rtol=1e-14)
 
 
 def test_units_far_apart_do_not_hide_the_target(rng):

@@ -146,7 +146,9 @@ def test_changed_byte_and_cut_file(path):
 
 
 def test_other_objects_are_no_models(tmp_path, data):
-    with pytest.raises(TypeError, match=r"save takes a UCA, CPCA or CPCAPlusPlus; got LogisticRegression"):
+    with pytest.raises(
+        TypeError, match=r"save takes a fitted model \(CPCA, CPCAPlusPlus, UCA\); got LogisticRegression"
+    ):
         uca.save(LogisticRegression(), tmp_path / "m.skops")
     skops.dump({"model": LogisticRegression()}, tmp_path / "m.skops")  # harmless to skops, but no model
     with pytest.raises(ValueError, match=r"not one that uca\.save wrote"):

@@ -340,7 +340,7 @@ def test_larger_problems_are_interpolated_well(representation):
     target, *others = (rng.normal(size=(120, 90)) @ (mix + 0.5 * rng.normal(size=(90, 90))).T for _ in range(3))
     model = UCA(representation=representation).fit(target, backgrounds=others)
     problem = problem_of(model, target, others)
-    assert problem.pencil.size > 64
+    assert problem.held.pencil.size > 64
     ax = plotting.dual(model, target, backgrounds=others, along="ray")
     x, y = line(ax, "g(λ)").get_data()
     A, Bs = correlation(target), [correlation(rows) for rows in others]

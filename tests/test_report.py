@@ -566,7 +566,7 @@ def test_a_test_in_another_order_is_refused(fitted, tmp_path):
         ({"feature_names": ["a"]}, ValueError, "feature_names has 1 entries, but there are 6 features"),
         ({"image_shape": (2, 2)}, ValueError, "image_shape 2 x 2 has 4 pixels, but there are 6 features"),
         ({"image_shape": 6}, ValueError, r"image_shape must be \(height, width\)"),
-        ({"backgrounds": {"other": np.zeros((9, 6))}}, ValueError, "pass the same backgrounds as in fit, or none"),
+        ({"backgrounds": {"other": np.zeros((9, 6))}}, ValueError, "backgrounds must be those of the fit"),
         ({"seconds": "long"}, TypeError, "seconds must be a number"),
         ({"X": np.zeros((4, 5))}, ValueError, "target X has 5 features"),
         ({"X": np.full((4, 6), np.nan)}, ValueError, "target X contains 24 NaN"),
@@ -587,7 +587,7 @@ def test_refuses_with_advice(fitted, options, error, text, tmp_path, monkeypatch
 
 def test_refuses_other_models(fitted, tmp_path):
     _, X, _ = fitted
-    with pytest.raises(TypeError, match="report needs a fitted UCA; got CPCA"):
+    with pytest.raises(TypeError, match="the model of a report must be a fitted UCA; got CPCA"):
         report(CPCA(alpha=1.0).fit(X), tmp_path / "r.html", X)
     with pytest.raises(ValueError, match="not fitted"):
         UCA().report(tmp_path / "r.html", X)

@@ -77,9 +77,20 @@ def test_root_refuses_several_backgrounds(rng):
         solve_dual(np.eye(3), [np.eye(3), np.eye(3)], solver="root")
 
 
-@pytest.mark.parametrize("m", [0, 1, 2, 8])
-def test_auto_chooses_the_certified_solver(m):
-    assert choose_solver(m) == "subspace"
+@pytest.mark.parametrize(
+    ("m", "p", "tol", "solver"),
+    [
+        (0, 10, 1e-9, "subspace"),
+        (1, 10, 1e-9, "subspace"),
+        (1, 10, 1e-4, "root"),  # small and loose, as in the refits of a test
+        (1, 64, 1e-3, "root"),
+        (1, 65, 1e-3, "subspace"),
+        (2, 10, 1e-3, "subspace"),  # several may meet at a kink
+        (8, 5_000, 1e-9, "subspace"),
+    ],
+)
+def test_auto_solver_is_a_table(m, p, tol, solver):
+    assert choose_solver(m, p, tol) == solver
 
 
 @pytest.mark.parametrize(("m", "rank"), [(0, 1), (1, 1), (2, 2), (4, 2), (5, 3), (8, 3), (9, 4)])

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import ast
+import re
+import runpy
 import subprocess
 import sys
 from pathlib import Path
@@ -109,8 +111,70 @@ def test_import_brings_no_optional_package():
     assert out.strip() == "[]"
 
 
+ROOMS = ["statistics", "contract", "eigen", "sources", "representations"]
+
+
+@pytest.mark.parametrize("path", sorted((ROOT / "operators").rglob("*/*.py")), ids=lambda path: path.name)
+def test_imports_between_rooms_of_operators_point_up(path):
+    own = ROOMS.index(path.parent.name)
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 2:
+            room = (node.module or node.names[0].name).split(".")[0]
+            assert ROOMS.index(room) <= own, f"{path.name} imports {room}, which stands below it"
+
+
+def divides_by_rows(node: ast.AST) -> bool:
+    """Whether an expression is ``... / (n - 1)`` or ``... / len(rows) - 1`` and the like: a divisor made by hand."""
+    if not (isinstance(node, ast.BinOp) and isinstance(node.op, (ast.Div, ast.FloorDiv))):
+        return False
+    right = node.right
+    by_one = isinstance(right, ast.BinOp) and isinstance(right.op, ast.Sub) and ast.unparse(right.right) == "1"
+    return by_one and ast.unparse(right.left) in {"n", "len(rows)", "n_rows", "self.n", "m.n", "X.shape[0]"}
+
+
 def test_only_one_module_knows_ddof():
-    assert [path.name for path in FILES if "ddof" in path.read_text().lower()] == ["moments.py"]
+    """Neither by name nor by dividing: every variance goes through ``divisor``."""
+    assert [path.name for path in FILES if "ddof" in path.read_text().lower()] == ["blocks.py"]
+    by_hand = [p.name for p in FILES if any(map(divides_by_rows, ast.walk(ast.parse(p.read_text()))))]
+    assert by_hand == []
+    assert divides_by_rows(ast.parse("x / (n - 1)").body[0].value)  # what the line above looks for
+
+
+def test_nobody_gets_around_a_frozen_object():
+    assert [path.name for path in FILES if "object.__setattr__" in path.read_text()] == []
+
+
+def test_fitted_models_are_read_through_public_names():
+    """Outside of estimators/, nothing of a model begins with an underscore."""
+    outside = [path for path in FILES if layer_of(path) != "estimators"]
+    private = re.compile(r"\b(model|fitted|self\.model|found\.model)\._[a-z]")
+    assert [path.name for path in outside if private.search(path.read_text())] == []
+
+
+def test_no_module_asks_for_one_estimator():
+    """``isinstance(model, UCA)`` shuts out the next one: ask for ContrastiveTransformer or BoundedTransformer."""
+    exact = re.compile(r"isinstance\([\w.]+, \(?(UCA|CPCA|CPCAPlusPlus)\b")
+    assert [path.name for path in FILES if exact.search(path.read_text())] == []
+
+
+def test_registries_name_what_they_hold():
+    from uca.estimators import ESTIMATORS
+    from uca.operators.representations.build import KINDS
+    from uca.operators.sources.choose import SOURCES
+    from uca.operators.sources.source import Offer
+
+    assert list(KINDS) == [kind.name for kind in KINDS.values()]
+    offered = set().union(*(source.offers for source in SOURCES))
+    assert {kind.needs for kind in KINDS.values()} <= offered <= set(Offer)
+    assert {kind.__name__ for kind in ESTIMATORS} <= set(uca.__all__)
+    assert len({kind.method_name for kind in ESTIMATORS}) == len(ESTIMATORS)
+
+
+def test_the_picture_of_the_architecture_is_that_of_the_imports():
+    script = ROOT.parents[1] / "docs" / "architecture_image.py"
+    names = runpy.run_path(str(script))
+    assert names["PICTURE"].read_text(encoding="utf-8") == names["picture"](), "run python docs/architecture_image.py"
+    assert set(names["TOLD"]) >= set(names["imports"]())
 
 
 def test_public_names():

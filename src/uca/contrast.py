@@ -17,7 +17,7 @@ from .fitted import FittedProblem
 from .operators.contract.pencil import embed
 from .operators.eigen.solver import Eigensolver
 
-LOOSE = 3e-4  # residual, relative to the target's largest variance, at which a vector is good enough to look at
+VISIBLE = 3e-4  # residual, relative to the target's largest variance, at which a vector is good enough to look at
 TIED = 1e-7  # eigenvalues this close, relative to the largest, have no directions of their own
 
 Steps = list[tuple[Array, Array]]  # eigenvalues (k,) and vectors of the working space (size, k), for each factor
@@ -27,7 +27,7 @@ def joint_steps(problem: FittedProblem, factors: Array, k: int) -> Steps:
     """The top ``k`` eigenpairs at each factor."""
     # Outwards from the optimum, whose vectors are known best: each step begins with what its neighbours found.
     eigen, found = problem.eigen, {}
-    loose = None if problem.held.pencil.in_memory else LOOSE * abs(problem.certificate.upper)
+    loose = None if problem.held.pencil.in_memory else VISIBLE * abs(problem.certificate.upper)
     for i in np.argsort(np.abs(np.arange(len(factors)) - nearest_to_optimum(factors)), kind="stable").tolist():
         pairs = eigen.top(np.concatenate([[1.0], -factors[i] * problem.lambdas]), k, residual=loose)
         found[i] = (pairs.values, pairs.vectors)
@@ -37,7 +37,7 @@ def joint_steps(problem: FittedProblem, factors: Array, k: int) -> Steps:
 def sequential_steps(problem: FittedProblem, factors: Array, lambdas: Array) -> Steps:
     """The same where each component has multipliers of its own, (k, m), in the complement of those before it."""
     # An error in an eigenvalue is that of its vector squared.
-    accuracy = LOOSE**2 * abs(problem.certificate.upper)
+    accuracy = VISIBLE**2 * abs(problem.certificate.upper)
     return [_sequential(problem.eigen, factor * lambdas, accuracy) for factor in factors]
 
 
@@ -63,10 +63,9 @@ def nearest_to_optimum(factors: Array) -> int:
     return int(np.abs(np.asarray(factors) - 1.0).argmin())
 
 
-def aligned(steps: Array, values: Sequence[Array], start: int, reference: Array) -> Array:
-    """Components of every step, (s, k, p): at ``start`` turned to ``reference`` (k, p), from there to their neighbours."""
-    out = np.empty_like(steps)
-    out[start] = turn(steps[start], values[start], reference)
+def aligned(steps: Array, values: Sequence[Array], start: int) -> Array:
+    """Components of every step, (s, k, p): those at ``start`` as they are, the others turned to their neighbours."""
+    out = steps.copy()
     for side in (range(start - 1, -1, -1), range(start + 1, len(steps))):
         previous = out[start]
         for i in side:

@@ -178,13 +178,13 @@ class Dual:
     """The dual function of the pencil behind an eigen-solver, with given bounds; counts its eigen-solves.
 
     ``floor`` is a value that no feasible mixture can fall below (0 where the target is a covariance): a smaller dual
-    value proves that the bounds cannot be met. Values below ``unit`` are rounding of the problem at hand.
+    value proves that the bounds cannot be met. Values below ``negligible`` are rounding of the problem at hand.
     """
 
     eigen: Eigensolver
     bounds: Array
     floor: float = 0.0
-    unit: float = 0.0
+    negligible: float = 0.0
     n_eigensolves: int = field(default=0, init=False)
     _largest: float = field(default=0.0, init=False)
 
@@ -223,14 +223,14 @@ class Dual:
 
     def proves_infeasible(self, point: DualPoint) -> bool:
         """Whether the value is below what any feasible mixture has, by more than rounding."""
-        return self.m > 0 and point.value < self.floor - max(1e-9 * self._largest, self.unit)
+        return self.m > 0 and point.value < self.floor - max(1e-9 * self._largest, self.negligible)
 
     def relative_gap(self, upper: float, lower: float) -> float:
         """``|upper - lower| / |upper|``. Rounding may put lower above upper; by much, it is a gap like any other."""
         if not np.isfinite(lower):
             return float(np.inf)
         distance = abs(upper - lower)
-        return 0.0 if distance <= self.unit else distance / max(abs(upper), np.finfo(float).tiny)
+        return 0.0 if distance <= self.negligible else distance / max(abs(upper), np.finfo(float).tiny)
 
     def proven_value(self, point: DualPoint, slack: float) -> tuple[float, bool]:
         """The point's value as an upper bound; and whether it is proven, not resting on an iterative method."""

@@ -19,7 +19,7 @@ from ._parameters import check_matrices
 from ._types import Array, Backgrounds, Rows
 from ._validation import Datasets, align_columns, check_datasets, check_rows, label_of, name_backgrounds
 from .dual import Certificate, Dual, DualResult
-from .estimators.base import ContrastiveTransformer
+from .estimators.base import ContrastiveTransformer, represent
 from .estimators.bounded import BoundedTransformer
 from .operators.eigen.solver import Eigensolver
 from .operators.representations.build import build
@@ -177,7 +177,7 @@ def problem_of(model: Any, X: Any, backgrounds: Any) -> FittedProblem:
         if fitted.n_samples_ is None:  # fitted on covariance matrices
             held = from_matrices(check_matrices(X, named, semidefinite=True))
         else:
-            held = fitted.represent(check_datasets(fitted, X, named), len(fitted.components_))
+            held = represent(fitted, check_datasets(fitted, X, named), len(fitted.components_))
         problem = _with_solution(held, fitted)
     problem.check_same_data()
     return problem

@@ -188,7 +188,7 @@ def _results(model: UCA) -> dict[str, Any]:
         "variance": model.explained_variance_,
         "variance_ratio": model.explained_variance_ratio_,
         "background_variance": model.background_variance_,
-        "certificate": asdict(model.certificate_),
+        "certificate": asdict(model.certificate_) | {"status": str(model.certificate_.status)},  # plain text, for files
         "representation": model.representation_,
         "solver": model.solver_,
     }

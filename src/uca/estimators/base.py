@@ -98,7 +98,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         self._check_backgrounds(data.names)
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
-            held = self.represent(data, k)
+            held = represent(self, data, k)
             fitted = self._fit(held, data, float_dtype(data.arrays[0].dtype), int(data.arrays[0].shape[0]))
         self._install(in_namespace(fitted, data.arrays[0]))
         return self
@@ -106,17 +106,6 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
     def fit_transform(self, X: Rows, y: Any = None, *, backgrounds: Backgrounds = None) -> Array:
         """Fit, and return the scores of the target's rows; parameters as in :meth:`fit`."""
         return self.fit(X, y, backgrounds=backgrounds).transform(X)
-
-    def represent(self, data: Datasets, k: int) -> Representation:
-        """Checked datasets, standardised, in the representation that was asked for, with room for ``k`` components."""
-        return build(
-            data.arrays,
-            data.labels,
-            representation=self.representation,
-            center=bool(self.center),
-            scale=self.scale,
-            n_empty=k,
-        )
 
     def _fit(
         self, held: Representation, data: Datasets, dtype: np.dtype, n_samples: int | None, names: Sequence[str] = ()
@@ -225,10 +214,9 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
     @property
     def score_scale_(self) -> Array:
         """Factor on each score, (k,): 1, or with ``whiten`` one over the target's deviation along the component."""
-        variance = to_numpy(self.explained_variance_).astype(float)
         if not self.whiten:
-            return np.ones(len(variance))
-        deviation = np.sqrt(variance)
+            return np.ones(self.components_.shape[0])
+        deviation = np.sqrt(to_numpy(self.explained_variance_).astype(float))
         return np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
 
     def to_numpy(self) -> Self:
@@ -277,6 +265,18 @@ class FitError(ValueError):
     def __init__(self, message: str, *, remedy: dict[str, Any], reason: str):
         super().__init__(message)
         self.remedy, self.reason = remedy, reason
+
+
+def represent(model: ContrastiveTransformer, data: Datasets, k: int) -> Representation:
+    """Checked datasets, standardised, in the representation that a model asks for, with room for ``k`` components."""
+    return build(
+        data.arrays,
+        data.labels,
+        representation=model.representation,
+        center=bool(model.center),
+        scale=model.scale,
+        n_empty=k,
+    )
 
 
 def in_namespace(fitted: dict[str, Any], X: Any) -> dict[str, Any]:

@@ -40,7 +40,7 @@ ROUNDS = 5  # of finding far rows, each with the mean and the deviations that th
 LEAST = 1e-12  # a variance below this share of the average direction's is none
 ROUNDING = 1e-9  # standard errors below this are rounding
 FURTHEST = 8.0  # standard deviations; beyond it normal probabilities mean nothing
-MOST = 0.95  # of an estimate that a jackknife lets one subject hold
+LARGEST_SHARE = 0.95  # of an estimate that a jackknife lets one subject hold
 
 
 class _Rows:
@@ -242,7 +242,7 @@ def _error(parts: Parts, *, pooled: bool = False) -> tuple[Array, Array, Array]:
         sums = np.zeros_like(total)
         np.add.at(sums, here, values / len(codes))
         rest = 1.0 - np.bincount(here, minlength=len(everybody))[:, np.newaxis] / len(codes)  # rows without the subject
-        total -= sign * np.log1p(-np.minimum(sums / rest, MOST))
+        total -= sign * np.log1p(-np.minimum(sums / rest, LARGEST_SHARE))
         pattern[here] |= 1 << bit
         start += len(codes)
     # Subjects that occur in the same datasets are one sample; the samples are independent of one another.

@@ -20,6 +20,7 @@ from scipy import sparse
 from .._parameters import check_positive_int, seed_from
 from .._threads import one_blas_thread
 from .._types import Array
+from ..estimators.base import represent
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
 from ..operators.eigen.solver import Eigensolver
@@ -28,7 +29,7 @@ from .parameters import check_alpha, check_model
 from .sample import Sample, check_sample
 from .uniqueness import N_SPLITS, UniquenessTest, model_of_halves, p_text, run_test
 
-MOST = 10  # components looked at by default
+MOST_COUNTED = 10  # components looked at by default
 SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses
 
 
@@ -150,7 +151,7 @@ def estimate_n_components(
     check_positive_int("n_permutations", n_permutations)
     check_positive_int("n_splits", n_splits)
     sample = check_sample(X, backgrounds, groups)
-    refit = model_of_halves(model, max_components, sample, most=MOST, name="max_components")
+    refit = model_of_halves(model, max_components, sample, most=MOST_COUNTED, name="max_components")
     seed = seed_from(random_state)
     test = run_test(sample, refit, n_splits, alpha, seed, "contrast", n_jobs, verbose)
     fitted = check_model(model, n_components=refit.n_components, components="joint", tol=SCREEN_TOLERANCE)
@@ -175,7 +176,7 @@ def permuted_eigenvalues(stream: np.random.SeedSequence, sample: Sample, model: 
     target = permute_columns(sample.arrays[0], np.random.default_rng(stream))
     k = model.components_.shape[0]
     with one_blas_thread():
-        held = model.represent(sample.datasets((target, *sample.arrays[1:])), k)
+        held = represent(model, sample.datasets((target, *sample.arrays[1:])), k)
         return Eigensolver(held.pencil).top([1.0, *-model.lambdas_.astype(float)], k).values
 
 

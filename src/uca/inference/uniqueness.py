@@ -33,6 +33,7 @@ from .._parameters import check_choice, check_n_components, check_positive_int, 
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
+from ..operators.statistics.blocks import divisor
 from .heldout import HeldOut, held_out
 from .parallel import run, streams
 from .parameters import check_alpha, check_model
@@ -44,7 +45,7 @@ PARAMETERS = ("center", "scale", "bound", "components")
 SPREAD = 0.6  # variance of the mean z over many halves, under the null hypothesis: bound, with room
 SMALL_SAMPLE = 4.0  # rows or subjects: what the smallest dataset's number adds to it, as 1 + SMALL_SAMPLE / number
 SPREAD_ONE = 0.8  # the same for one pair of halves
-MOST = 5  # components, where no number is given
+DEFAULT_COMPONENTS = 5  # components, where no number is given
 FEW = 30  # rows or subjects below which the result says that they are few
 N_SPLITS = 10  # random halvings; more make the p-value depend less on luck, and cost time
 FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives a valid test, a good one is enough
@@ -283,7 +284,7 @@ def model_of_halves(
     n_components: int | None,
     sample: Sample,
     *,
-    most: int = MOST,
+    most: int = DEFAULT_COMPONENTS,
     name: str = "n_components",
 ) -> BoundedTransformer:
     """The model that is fitted to halves; ``most`` components where no number is given."""
@@ -355,7 +356,7 @@ def spread(z: Array, n_splits: int, smallest: int) -> Array:
 
 
 def _variance(z: Array) -> Array:
-    return ((z - z.mean(axis=0)) ** 2).sum(axis=0) / (len(z) - 1)
+    return ((z - z.mean(axis=0)) ** 2).sum(axis=0) / divisor(len(z))
 
 
 def conclude(

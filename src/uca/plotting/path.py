@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike
 from .._parameters import check_choice, check_number
 from .._threads import one_blas_thread
 from .._types import Array
-from ..contrast import aligned, joint_steps, nearest_to_optimum
+from ..contrast import aligned, joint_steps, nearest_to_optimum, turn
 from ..fitted import FittedProblem, problem_of
 from .checks import check_component, check_model, target_scores
 from .groups import check_labels, group_rows, is_scale
@@ -83,10 +83,10 @@ def contrast_path(
     if show == "variance":
         _draw_variances(ax, problem, steps, vectors)
     else:
-        values = [values[i:] for values, _ in found]
-        lifted = problem.held.lift(vectors)[:, np.newaxis]
-        path = aligned(lifted, values, nearest_to_optimum(steps), model.components_[i : i + 1])
-        _draw_scores(ax, model, X, given, steps, path[:, 0])
+        start, lifted = nearest_to_optimum(steps), problem.held.lift(vectors)[:, np.newaxis]
+        # The sign of the fit, where the two meet.
+        lifted[start] = turn(lifted[start], np.ones(1), model.components_[i : i + 1])
+        _draw_scores(ax, model, X, given, steps, aligned(lifted, np.ones((len(steps), 1)), start)[:, 0])
     ax.axvline(1, color=INK, lw=0.9, ls=":", zorder=1)
     ax.set_xscale("function", functions=(_squeeze, _stretch))
     ax.set_xticks([t for t in TICKS if t <= t_max], [f"{t:g}" for t in TICKS if t <= t_max])

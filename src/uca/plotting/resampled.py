@@ -14,7 +14,7 @@ from .style import GREYS, INK, PALETTE, axes, component_label, legend_outside, l
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-WIDTH = 0.3  # of a box
+BOX_WIDTH = 0.3  # of a box
 GOLDEN = 0.6180339887  # steps of this part of the width spread points evenly, without chance
 
 
@@ -42,7 +42,7 @@ def stability(found: Bootstrap, *, ax: Axes | None = None) -> Axes:
         (found.subspace_cosines, 1, PALETTE[1], "the space of the\nfirst so many"),
     ):
         for i in range(k):
-            _draw_cosines(ax, values[:, i], i + 1 + 0.6 * WIDTH * side, shade, name if i == 0 else "")
+            _draw_cosines(ax, values[:, i], i + 1 + 0.6 * BOX_WIDTH * side, shade, name if i == 0 else "")
     ax.axhline(1.0, color=GREYS[1], lw=0.8, zorder=0)
     ax.set_xticks(np.arange(1, k + 1))
     ax.set_yticks(np.linspace(0, 1, 6))
@@ -60,9 +60,9 @@ def stability(found: Bootstrap, *, ax: Axes | None = None) -> Axes:
 
 def _draw_cosines(ax: Axes, values: Array, place: float, shade: str, name: str) -> None:
     spread = (np.arange(len(values)) * GOLDEN) % 1.0 - 0.5
-    ax.plot(place + 0.8 * WIDTH * spread, values, "o", ms=2.5, mew=0, color=shade, alpha=0.35, zorder=2)
+    ax.plot(place + 0.8 * BOX_WIDTH * spread, values, "o", ms=2.5, mew=0, color=shade, alpha=0.35, zorder=2)
     low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
-    left, right = place - WIDTH / 2, place + WIDTH / 2
+    left, right = place - BOX_WIDTH / 2, place + BOX_WIDTH / 2
     ax.fill_between([left, right], low, high, facecolor=shade, alpha=0.25, lw=0, zorder=1, label=name or None)
     ax.hlines(middle, left, right, color=shade, lw=2.2, zorder=3)
     ax.text(place, 1.02, f"{middle:.2f}", color=shade, ha="center", va="bottom", fontsize="small")

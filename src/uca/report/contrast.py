@@ -64,9 +64,8 @@ def contrast_path(model: BoundedTransformer, arrays: Sequence[Any], k: int) -> C
         variances = problem.held.pencil.variances(vectors).reshape(-1, len(steps), k)
         lifted = problem.held.lift(vectors).reshape(len(steps), k, -1)
     # At the optimum the fitted components stand, whatever direction of a multiple eigenvalue was met again.
-    fitted = model.components_[:k].astype(float)
-    lifted[OPTIMUM] = fitted
-    components = aligned(lifted, [values for values, _ in steps], OPTIMUM, fitted)
+    lifted[OPTIMUM] = model.components_[:k].astype(float)
+    components = aligned(lifted, [values for values, _ in steps], OPTIMUM)
     target, backgrounds = variances[0], np.moveaxis(variances[1:], 0, 2).copy()
     target[OPTIMUM] = model.explained_variance_[:k]
     backgrounds[OPTIMUM] = model.background_variance_[:k]

@@ -11,8 +11,8 @@ from ..dual import Dual, DualPoint
 from .coordinate import descend
 from .found import Found
 
-WIDTH = 1e-14  # of the bracket, relative
-LARGEST = 1e12  # price, in units of g(0), beyond which no minimum is looked for
+BRACKET_WIDTH = 1e-14  # of the bracket, relative
+LARGEST_PRICE = 1e12  # price, in units of g(0), beyond which no minimum is looked for
 
 
 def solve_bisection(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
@@ -31,8 +31,8 @@ def _bisect_line(evaluate: Callable[[float], DualPoint], j: int, price: float, u
     low, high = 0.0, max(price, 0.1 * unit)
     while falls(high):
         low, high = high, 10.0 * high
-        if high > LARGEST * unit:
+        if high > LARGEST_PRICE * unit:
             return
-    while high - low > WIDTH * max(high, np.finfo(float).tiny):
+    while high - low > BRACKET_WIDTH * max(high, np.finfo(float).tiny):
         middle = (low + high) / 2
         low, high = (middle, high) if falls(middle) else (low, middle)

@@ -32,7 +32,7 @@ def solve_sequential(eigen: Eigensolver, bounds: Array, *, k: int, **options: An
                 f"component {i + 1} cannot respect the bounds orthogonally to the first {i}: {error} "
                 f"Or lower n_components to {i}, or use components='joint'."
             ) from None
-        options["unit"] = max(options.get("unit", 0.0), ROUNDING * abs(result.value))
+        options["negligible"] = max(options.get("negligible", 0.0), ROUNDING * abs(result.value))
         vector = result.vectors[:, :1]
         if i + 1 < k:
             complement, reflector = space.pencil.complement(vector[:, 0])

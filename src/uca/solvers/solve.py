@@ -26,7 +26,7 @@ SOLVERS = {
 
 
 SMALL = 64  # features up to which root finding is the faster one for one background, where a loose answer is enough
-LOOSE = 1e-4  # tolerance from which it is
+LOOSE_TOL = 1e-4  # tolerance from which it is
 
 
 def choose_solver(n_backgrounds: int, n_features: int, tol: float) -> str:
@@ -36,7 +36,7 @@ def choose_solver(n_backgrounds: int, n_features: int, tol: float) -> str:
     accuracy, for several it is the only one here that converges at a kink. Where eigen-solves cost next to nothing and few
     digits are asked for, as in the refits of a test, root finding has less to do beside them.
     """
-    return "root" if n_backgrounds == 1 and n_features <= SMALL and tol >= LOOSE else "subspace"
+    return "root" if n_backgrounds == 1 and n_features <= SMALL and tol >= LOOSE_TOL else "subspace"
 
 
 def solve(
@@ -50,16 +50,16 @@ def solve(
     max_iter: int = 100,
     floor: float = 0.0,
     seed: int = 0,
-    unit: float = 0.0,
+    negligible: float = 0.0,
     powers: Array | None = None,
     callback: Callback | None = None,
 ) -> DualResult:
     """Solve the dual of the pencil behind ``eigen`` and certify the result. Arguments are taken as valid.
 
     ``floor`` is a value that no feasible mixture falls below: 0 for a covariance, less for an indefinite target. Values
-    below ``unit`` are rounding. ``powers`` of four lead from the units of the pencil to those of the user, for messages.
+    below ``negligible`` are rounding. ``powers`` of four lead from the units of the pencil to those of the user, for messages.
     """
-    dual = Dual(eigen, bounds, floor=floor, unit=unit)
+    dual = Dual(eigen, bounds, floor=floor, negligible=negligible)
     name = choose_solver(dual.m, dual.pencil.n_features, tol) if solver == "auto" else solver
     found = SOLVERS[name](dual, tol=tol, max_iter=max_iter, callback=callback)
     if dual.proves_infeasible(found.point) and (error := explain_infeasible(dual, names, powers, seed)) is not None:

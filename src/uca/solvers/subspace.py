@@ -26,8 +26,8 @@ POLISH_STEPS = 3
 PROBE = 0.1  # first price tried, in units of g(0); optimal prices on real data are near a tenth of it
 BOX = 10.0  # limit of prices, in the same units
 GROWTH = 30.0  # of both, where they turn out too small
-LARGEST = 1e13  # limit of both
-LOOSE = 0.05  # error of an iterative eigenvalue, as a share of the distance between the bounds
+LARGEST_BOX = 1e13  # limit of both
+LOOSE_SHARE = 0.05  # error of an iterative eigenvalue, as a share of the distance between the bounds
 NEAR = 0.4  # share of the tolerance aimed at; the rest is for the proof and for rounding
 PATIENCE = 15  # iterations in which the gap must halve
 
@@ -65,7 +65,7 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
                 stop = Stop.DONE
                 break
         if small.at_box:
-            probe, box = min(probe * GROWTH, LARGEST * unit), min(box * GROWTH, LARGEST * unit)
+            probe, box = min(probe * GROWTH, LARGEST_BOX * unit), min(box * GROWTH, LARGEST_BOX * unit)
         if gap < 0.5 * milestone:
             milestone, since = gap, n_iter
         if n_iter - since > PATIENCE:
@@ -90,7 +90,7 @@ def _accuracy(best: DualPoint, lower: float, tol: float) -> float | None:
     distance = abs(best.value - lower)
     if distance <= tol * abs(best.value):
         return None
-    return LOOSE * distance if np.isfinite(distance) else LOOSE * abs(best.value)
+    return LOOSE_SHARE * distance if np.isfinite(distance) else LOOSE_SHARE * abs(best.value)
 
 
 def _better(new: DualPoint, old: DualPoint) -> DualPoint:

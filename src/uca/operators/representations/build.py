@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._memory import matrices_fit
+from ..._parameters import check_choice
 from ..sources.choose import source_of
 from ..sources.source import Source
 from . import covariance, implicit, product_svd, reduced
@@ -47,6 +48,7 @@ def _kind_for(source: Source, representation: str) -> Kind:
         fits = matrices_fit(source.n_features, len(source.arrays))
         size = Size(tuple(source.n_rows), source.n_features, source.n_stored, source.pass_cost)
         return choose(size, possible, fits=fits)
+    check_choice("representation", representation, ("auto", *KINDS))
     kind = KINDS[representation]
     if kind not in possible:
         others = ", ".join(repr(other.name) for other in possible)
