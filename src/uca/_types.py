@@ -25,3 +25,5 @@ Rows: TypeAlias = ArrayLike | Shaped
 Backgrounds: TypeAlias = Rows | Sequence[Rows] | Mapping[str, Rows] | None
 #: One label, group or subject for each row: text, numbers or a column of a table; missing ones are allowed where it says so.
 Labels: TypeAlias = ArrayLike | Sequence[Any] | Shaped
+#: Which rows belong together: one sequence for each dataset (a list, target first, or a dict by name), or for all rows.
+Groups: TypeAlias = Labels | Sequence[Labels | None] | Mapping[str, Labels | None] | None

@@ -2,8 +2,8 @@
 
 At factor t the components are the top eigenvectors of ``A - t sum_j lambda_j B_j``: PCA at 0, the fitted ones at 1.
 Promises: signs follow the neighbour on the side of the optimum, and so do rotations where eigenvalues are equal, so that
-nothing flips from one step to the next; where data is known through products alone, steps are as accurate as a picture
-needs.
+nothing flips from one step to the next; where data is known through products alone, steps beside the optimum are as
+accurate as a picture needs.
 """
 
 from __future__ import annotations
@@ -26,12 +26,13 @@ Steps = list[tuple[Array, Array]]  # eigenvalues (k,) and vectors of the working
 def joint_steps(problem: FittedProblem, factors: Array, k: int) -> Steps:
     """The top ``k`` eigenpairs at each factor."""
     # Outwards from the optimum, whose vectors are known best: each step begins with what its neighbours found.
-    eigen, found = problem.eigen, {}
+    start, steps = nearest_to_optimum(factors), {}
     loose = None if problem.held.pencil.in_memory else VISIBLE * abs(problem.certificate.upper)
-    for i in np.argsort(np.abs(np.arange(len(factors)) - nearest_to_optimum(factors)), kind="stable").tolist():
-        pairs = eigen.top(np.concatenate([[1.0], -factors[i] * problem.lambdas]), k, residual=loose)
-        found[i] = (pairs.values, pairs.vectors)
-    return [found[i] for i in range(len(factors))]
+    for i in sorted(range(len(factors)), key=lambda i: abs(i - start)):
+        weights = np.concatenate([[1.0], -factors[i] * problem.lambdas])
+        pairs = problem.eigen.top(weights, k, residual=None if i == start else loose)
+        steps[i] = (pairs.values, pairs.vectors)
+    return [steps[i] for i in range(len(factors))]
 
 
 def sequential_steps(problem: FittedProblem, factors: Array, lambdas: Array) -> Steps:
@@ -63,7 +64,7 @@ def nearest_to_optimum(factors: Array) -> int:
     return int(np.abs(np.asarray(factors) - 1.0).argmin())
 
 
-def aligned(steps: Array, values: Sequence[Array], start: int) -> Array:
+def aligned(steps: Array, values: Sequence[Array] | Array, start: int) -> Array:
     """Components of every step, (s, k, p): those at ``start`` as they are, the others turned to their neighbours."""
     out = steps.copy()
     for side in (range(start - 1, -1, -1), range(start + 1, len(steps))):

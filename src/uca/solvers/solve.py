@@ -57,7 +57,7 @@ def solve(
     """Solve the dual of the pencil behind ``eigen`` and certify the result. Arguments are taken as valid.
 
     ``floor`` is a value that no feasible mixture falls below: 0 for a covariance, less for an indefinite target. Values
-    below ``negligible`` are rounding. ``powers`` of four lead from the units of the pencil to those of the user, for messages.
+    below ``negligible`` are rounding. ``powers`` of four lead from the units of the pencil to the user's, for messages.
     """
     dual = Dual(eigen, bounds, floor=floor, negligible=negligible)
     name = choose_solver(dual.m, dual.pencil.n_features, tol) if solver == "auto" else solver
