@@ -10,9 +10,10 @@ import numpy as np
 import typer
 
 from .. import persistence
+from .._files import write_file
 from ..io import Table, handle_missing, match_features, split
 from . import options as o
-from .destination import check_file, write_file
+from .destination import check_file
 from .inputs import read_one
 from .program import say, usage_error, warnings_as_notes
 from .progress import Steps
@@ -62,6 +63,7 @@ def transform(
     if out is None:
         typer.echo(text, nl=False)
     else:
+        out.resolve().parent.mkdir(parents=True, exist_ok=True)
         write_file(out, text)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 
 from sklearn.utils.validation import check_is_fitted
 
+from .._files import write_file
 from .._parameters import check_number
 from ..estimators.uca import UCA
 from ..inference import BackgroundInfluence, Bootstrap, UniquenessTest
@@ -111,7 +112,7 @@ def report(
     )
     found = check_evidence(model, test, stability, influence)
     heading = "What is unique to the target" if title is None else str(title)
-    _write(target_path, _page(model, data, found, heading, seconds, made_on))
+    write_file(target_path, _page(model, data, found, heading, seconds, made_on))
     return target_path
 
 
@@ -152,12 +153,3 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent}; make it first")
     return target
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)
