@@ -16,7 +16,7 @@ from typing import BinaryIO
 
 
 def beside(place: Path) -> Path:
-    """A name that is not taken, in the folder of ``place``: a hidden one, so that patterns such as ``*.csv`` pass it over."""
+    """A name that is not taken, in the folder of ``place``; hidden, so that patterns such as ``*.csv`` pass it over."""
     return place.with_name(f".{place.name}.{secrets.token_hex(4)}")
 
 
