@@ -28,6 +28,7 @@ LAYERS = [
 LAYERS += [
     "inference",
     "datasets",
+    "_separation",
     "demo",
     "reproduce",
     "persistence",

@@ -7,21 +7,17 @@ and does not stop the others.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 from scipy import sparse
-from sklearn.cluster import KMeans
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import adjusted_rand_score, roc_auc_score, silhouette_score
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
 from ._missing import entries, is_missing
 from ._pool import pool
-from ._threads import one_blas_thread
+from ._separation import agreement, judge, silhouette, standardised
 from ._types import Array
 from .estimators.base import ContrastiveTransformer
 from .estimators.cpca import CPCA
@@ -29,7 +25,6 @@ from .estimators.cpca_plus_plus import CPCAPlusPlus, SingularBackgroundError
 from .estimators.uca import UCA
 
 SHRINKAGE = 0.1  # of cPCA++ where the background's covariance is singular
-FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -109,39 +104,22 @@ def separation(scores: Array, labels: Any, groups: Any = None, *, seed: int = 0)
     classes, y = np.unique(labels[known], return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"labels must tell at least two kinds of rows apart; got {classes.tolist()}")
-    scores = StandardScaler().fit_transform(np.asarray(scores, dtype=float)[known])
-    kept = None if groups is None else _text(groups)[known]
-    with one_blas_thread():
-        clusters = KMeans(len(classes), n_init=10, random_state=seed).fit_predict(scores)
-        return {
-            "AUC": _auc(scores, y, kept, seed),
-            "ARI": float(adjusted_rand_score(y, clusters)),
-            "silhouette": float(silhouette_score(scores, y)) if len(classes) < len(y) else np.nan,
-        }
+    judged = judge(np.asarray(scores)[known], y, None if groups is None else _text(groups)[known], seed=seed)
+    scores = standardised(np.asarray(scores)[known])
+    return {
+        "AUC": float("nan") if judged is None else judged.auc,
+        "ARI": agreement(scores, y, seed=seed),
+        "silhouette": silhouette(scores, y),
+    }
 
 
 def _text(values: Any) -> Array:
     return np.array(["" if is_missing(value) else str(value) for value in entries(values)])
 
 
-def _auc(scores: Array, y: Array, groups: Array | None, seed: int) -> float:
-    units = [len(np.unique(groups[y == c])) if groups is not None else int(np.sum(y == c)) for c in np.unique(y)]
-    folds = min(FOLDS, *units)
-    if folds < 2:
-        return float("nan")
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    splits = list(kind(folds, shuffle=True, random_state=seed).split(scores, y, groups))
-    if any(len(np.unique(y[train])) < len(units) for train, _ in splits):
-        return float("nan")
-    chances = cross_val_predict(LogisticRegression(), scores, y, cv=splits, method="predict_proba")
-    if len(units) == 2:
-        return float(roc_auc_score(y, chances[:, 1]))
-    return float(roc_auc_score(y, chances, multi_class="ovr"))
-
-
 def _methods(backgrounds: dict[str, Any], k: int, scale: Any) -> list[tuple[str, ContrastiveTransformer, Any]]:
     several = len(backgrounds) > 1
-    one = {"pooled": _stack(list(backgrounds.values()))} if several else backgrounds
+    one = {"pooled": pool(backgrounds)} if several else backgrounds
     rows: list[tuple[str, ContrastiveTransformer, Any]] = [
         ("PCA", UCA(k, scale=scale), None),
         ("cPCA", CPCA(k, scale=scale), one),
@@ -150,10 +128,6 @@ def _methods(backgrounds: dict[str, Any], k: int, scale: Any) -> list[tuple[str,
     if several:
         rows.append(("UCA, pooled", UCA(k, scale=scale), one))
     return [*rows, ("UCA, split" if several else "UCA", UCA(k, scale=scale), backgrounds)]
-
-
-def _stack(tables: Sequence[Any]) -> Any:
-    return sparse.vstack(tables, format="csr") if any(map(sparse.issparse, tables)) else pool(*tables)
 
 
 def _run(

@@ -11,6 +11,7 @@ import numpy as np
 from rich.table import Table as RichTable
 
 from .._types import Array
+from ..estimators.summary import exceeds_bound
 from ..io import Table
 from .program import output
 
@@ -115,7 +116,8 @@ def show(found: dict[str, Any]) -> None:
     over = False
     for row in components:
         marks = {
-            name: "*" if value > bounds[name] * (1 + 1e-6) else "" for name, value in row["background_variance"].items()
+            name: "*" if exceeds_bound(value, bounds[name]) else ""
+            for name, value in row["background_variance"].items()
         }
         over = over or any(marks.values())
         values = (f"{value:.4g}{marks[name]}" for name, value in row["background_variance"].items())

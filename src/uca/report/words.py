@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators.summary import exceeds_bound
 from .inputs import Inputs
 
 PACKAGES = {
@@ -118,7 +119,7 @@ def variances(model: Any) -> list[dict[str, Any]]:
             "target": f"{target:.4g}",
             "share": f"{100 * ratio:.1f}\u202f%",
             "backgrounds": [
-                (f"{value:.4g}", bool(value > bound * (1 + 1e-6))) for value, bound in zip(own, bounds, strict=True)
+                (f"{value:.4g}", bool(above)) for value, above in zip(own, exceeds_bound(own, bounds), strict=True)
             ],
         }
         for i, (target, ratio, own) in enumerate(
