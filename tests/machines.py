@@ -36,7 +36,7 @@ ELSEWHERE = {
         "persistence",
         "tables",
     ),
-    *("distributed", "files", "inference_study", "paper", "scverse", "structure"),
+    *("distributed", "files", "inference_study", "labels", "paper", "scverse", "structure"),
     *("plotting", "plotting_images", "plotting_inference", "report", "report_browser"),
 }
 AT_ONCE = 2

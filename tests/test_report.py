@@ -19,7 +19,6 @@ from uca.inference import background_influence, bootstrap, row_leverage, uniquen
 from uca.operators.implicit import from_products
 from uca.report import report
 from uca.report.contrast import FACTORS, OPTIMUM, choose, contrast_path, loose_steps, turn
-from uca.report.inputs import check_labels
 from uca.report.scores import choose_rows
 
 pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
@@ -315,41 +314,6 @@ def test_names_come_from_the_table_and_columns_are_matched(tmp_path):
     assert data["labels"]["name"] == "diet"
     assert data["labels"]["levels"] == ["x", "(missing)"]
     np.testing.assert_allclose(decoded(data["loadings"], "f4").reshape(2, 6), model.components_, rtol=1e-6)
-
-
-def test_labels_are_groups_or_a_scale():
-    groups = check_labels([10, 9, 10, 2], 4)
-    assert groups.levels == ["2", "9", "10"]
-    assert groups.codes.tolist() == [2, 1, 2, 0]
-    scale = check_labels([*np.linspace(0, 1, 30), np.nan], 31)
-    assert scale.codes is None
-    assert np.isnan(scale.values[-1])
-    assert check_labels(["b", 1, None], 3).levels == ["1", "b", "(missing)"]
-    assert check_labels([True, False], 2).levels == ["False", "True"]
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.ma.array(["a", "?", "b"], mask=[False, True, False]),
-        pd.array(["a", pd.NA, "b"], dtype="string"),
-        ["a", pd.NaT, "b"],
-        ["a", np.datetime64("NaT"), "b"],
-        ["a", np.ma.masked, "b"],
-    ],
-    ids=["masked", "NA", "NaT of pandas", "NaT of numpy", "masked constant"],
-)
-def test_missing_labels_are_a_group_of_their_own(labels):
-    found = check_labels(labels, 3)
-    assert found.levels == ["a", "b", "(missing)"]
-    assert found.codes.tolist() == [0, 2, 1]
-
-
-def test_dates_are_labels():
-    days = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[ns]")
-    for labels in (days, pd.Series(days)):
-        levels = check_labels(labels, 3).levels
-        assert [level[:10] for level in levels] == ["2020-01-01", "2020-01-02", "(missing)"]
 
 
 def test_more_labels_than_sixteen_bits_tell_apart(tmp_path):

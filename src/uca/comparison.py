@@ -15,7 +15,7 @@ import numpy as np
 from scipy import sparse
 from sklearn.preprocessing import StandardScaler
 
-from ._missing import entries, is_missing
+from ._labels import as_text
 from ._pool import pool
 from ._separation import agreement, judge, silhouette, standardised
 from ._types import Array
@@ -99,22 +99,18 @@ def separation(scores: Array, labels: Any, groups: Any = None, *, seed: int = 0)
     The AUC is that of a logistic regression on out-of-fold probabilities, for more than two labels the mean of one against
     the rest. Where a label has too few rows (or groups) for two folds it is NaN.
     """
-    labels = _text(labels)
+    labels = as_text(labels)
     known = labels != ""
     classes, y = np.unique(labels[known], return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"labels must tell at least two kinds of rows apart; got {classes.tolist()}")
-    judged = judge(np.asarray(scores)[known], y, None if groups is None else _text(groups)[known], seed=seed)
+    judged = judge(np.asarray(scores)[known], y, None if groups is None else as_text(groups)[known], seed=seed)
     scores = standardised(np.asarray(scores)[known])
     return {
         "AUC": float("nan") if judged is None else judged.auc,
         "ARI": agreement(scores, y, seed=seed),
         "silhouette": silhouette(scores, y),
     }
-
-
-def _text(values: Any) -> Array:
-    return np.array(["" if is_missing(value) else str(value) for value in entries(values)])
 
 
 def _methods(backgrounds: dict[str, Any], k: int, scale: Any) -> list[tuple[str, ContrastiveTransformer, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from .._labels import as_text
 from .._types import Array
 from ..io import FORMATS, Raw, Table, find_labels, format_of, handle_missing, match_features, read_raw, split
 from .program import usage_error
@@ -236,8 +237,6 @@ def _label_file(path: Path, target: Table, request: Request) -> tuple[str, Array
 
 
 def _text_columns(raw: Raw) -> tuple[list[str], dict[str, Array]]:
-    from ..io.columns import as_text
-
     if raw.frame is None:
         columns = {name: as_text(column) for name, column in raw.columns.items()}
         if not columns and raw.values is not None and raw.values.shape[1] == 1:

@@ -10,11 +10,6 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from .._missing import entries, is_missing
-from .._types import Array
-
 ID_NAMES = {"index", "barcode", "sample", "name", "rowname", "rownames", "sampleid", "cellid"}
 _ENDS_IN_ID = re.compile(r"(?:^|[_\W])(?i:ids?)$|[a-z]I[Dd]$")
 _UNNAMED = re.compile(r"^(Unnamed: 0|)$")
@@ -48,11 +43,6 @@ def is_number(column: Any) -> bool:
         and not types.is_bool_dtype(column.dtype)
         and not types.is_complex_dtype(column.dtype)
     )
-
-
-def as_text(column: Any) -> Array:
-    """A column as text, one object a row; missing values are empty and whole numbers have no point."""
-    return np.array(["" if is_missing(value) else _plain(value) for value in entries(column)], dtype=object)
 
 
 def describe(frame: Any, features: Sequence[str], aside: Sequence[str]) -> list[str]:
@@ -99,7 +89,3 @@ def _almost_numbers(column: Any) -> tuple[int, int, str] | None:
 
 def _is_unique(column: Any) -> bool:
     return bool(column.is_unique and column.notna().all())
-
-
-def _plain(value: Any) -> str:
-    return str(int(value)) if isinstance(value, (float, np.floating)) and float(value).is_integer() else str(value)

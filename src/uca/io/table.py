@@ -14,8 +14,9 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._labels import as_text
 from .._types import Array
-from .columns import as_text, describe, find_id, is_number
+from .columns import describe, find_id, is_number
 from .readers import Raw, read_raw
 
 LABEL_NAMES = (

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .._containers import is_array_api
+from .._labels import Labels, check_labels
 from .._parameters import check_choice, check_number
 from .._threads import one_blas_thread
 from .._types import Array
@@ -16,7 +17,7 @@ from ..eigen import top_eigenpairs
 from ..operators.array_api import to_numpy
 from ..operators.recycled import recycled
 from .checks import check_component, check_model, target_scores
-from .groups import check_labels, group_rows, is_scale
+from .groups import group_rows, is_scale
 from .problem import Problem, problem_of
 from .style import INK, axes, colour, legend_outside, open_frame
 
@@ -137,7 +138,7 @@ def _draw_variances(ax: Axes, problem: Problem, steps: Array, vectors: Array) ->
     ax.set_ylabel("variance along the component")
 
 
-def _draw_scores(ax: Axes, model: Any, X: Any, labels: Array | None, steps: Array, components: Array) -> None:
+def _draw_scores(ax: Axes, model: Any, X: Any, labels: Labels | None, steps: Array, components: Array) -> None:
     path = copy(model)
     # The sign of the fit, where the two meet: at t = 1.
     own = model._fitted("components_")
