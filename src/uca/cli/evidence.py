@@ -17,9 +17,9 @@ from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessT
 from ..inference.sample import MIN_SUBJECTS
 from ..inference.uniqueness import N_SPLITS, p_text
 from .inputs import Study
-from .program import output
+from .program import terminal
 from .progress import Steps
-from .results import cell, csv_text, line, right, row_ids
+from .results import cell, csv_text, line, right
 
 SPLITS, ALPHA, SEED = N_SPLITS, 0.05, 0
 
@@ -64,8 +64,8 @@ def run_test(
     )
 
 
-def describe_test(test: UniquenessTest) -> dict[str, Any]:
-    """The result of a test as plain numbers and text for JSON."""
+def describe_test(test: UniquenessTest, names: list[str]) -> dict[str, Any]:
+    """The result of a test as plain numbers and text for JSON; ``names`` are those of the components, here and below."""
     return {
         "n_unique": test.n_unique_,
         "sentence": test.sentence,
@@ -77,13 +77,12 @@ def describe_test(test: UniquenessTest) -> dict[str, Any]:
             {"name": name, "rows": rows, "subjects": count}
             for name, rows, count in zip(test.background_names, test.n_rows[1:], test.n_subjects[1:], strict=True)
         ],
-        "components": [_tested(test, i) for i in range(len(test.pvalues))],
+        "components": [{"name": name, **_tested(test, i)} for i, name in enumerate(names)],
     }
 
 
 def _tested(test: UniquenessTest, i: int) -> dict[str, Any]:
     return {
-        "name": f"UC{i + 1}",
         "unique": i < test.n_unique_,
         "p": _number(test.pvalues[i]),
         "average_p": _number(test.average_pvalues[i]),
@@ -124,14 +123,14 @@ def show_test(found: dict[str, Any]) -> None:
     for row in found["components"]:
         parts = (row["target"], *(row["backgrounds"][name] for name in names))
         table.add_row(row["name"], *(_spread(**part) for part in parts))
-    output().print(table)
+    terminal().print(table)
     line("p-values: does the target vary more?")
     heads = right(*(f"than {name}" for name in names), "than an average direction", "overall")
     table = RichTable("component", *heads, "unique")
     for row in found["components"]:
         values = (*(row["backgrounds"][name]["p"] for name in names), row["average_p"], row["p"])
         table.add_row(row["name"], *map(_p, values), "yes" if row["unique"] else "no")
-    output().print(table)
+    terminal().print(table)
     line(found["sentence"])
 
 
@@ -173,7 +172,7 @@ def show_influence(found: dict[str, Any]) -> None:
         _influence_row(table, row["name"], f"{row['lambda']:.4g}", row["attainable_variance_without"], row)
     if pooled := found["pooled"]:
         _influence_row(table, "(none: all pooled)", "", pooled["attainable_variance"], pooled)
-    output().print(table)
+    terminal().print(table)
     line(found["sentence"])
 
 
@@ -182,19 +181,18 @@ def _influence_row(table: RichTable, name: str, weight: str, value: float, row: 
     table.add_row(cell(name), weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines)
 
 
-def describe_leverage(leverage: RowLeverage, study: Study) -> dict[str, Any]:
+def describe_leverage(leverage: RowLeverage, names: list[str], ids: list[str]) -> dict[str, Any]:
     """How many rows carry half of each component, and which where they are few, for JSON."""
-    ids = row_ids(study.target)
     rows = [
         {
-            "name": f"UC{i + 1}",
+            "name": name,
             "rows_with_half": int(leverage.n_half[i]),
             "few": bool(leverage.few[i]),
             "outlying": [ids[row] for row in leverage.outlying(i)],
         }
-        for i in range(len(leverage.n_half))
+        for i, name in enumerate(names)
     ]
-    return {"components": rows, "warnings": leverage.warnings_about(ids, "UC")}
+    return {"components": rows, "warnings": leverage.warnings_about(ids, names[0].removesuffix("1"))}
 
 
 def show_leverage(found: dict[str, Any]) -> None:
@@ -203,7 +201,7 @@ def show_leverage(found: dict[str, Any]) -> None:
         line(warning)
 
 
-def describe_bootstrap(found: Bootstrap) -> dict[str, Any]:
+def describe_bootstrap(found: Bootstrap, names: list[str]) -> dict[str, Any]:
     """How well components are found again, for JSON."""
     return {
         "n_resamples": len(found.cosines),
@@ -212,12 +210,12 @@ def describe_bootstrap(found: Bootstrap) -> dict[str, Any]:
         "n_features": int(found.reliable.shape[1]),
         "components": [
             {
-                "name": f"UC{i + 1}",
+                "name": name,
                 "stability": float(found.stability_[i]),
                 "subspace_stability": float(found.subspace_stability_[i]),
                 "reliable_features": found.reliable_features(i),
             }
-            for i in range(len(found.stability_))
+            for i, name in enumerate(names)
         ],
     }
 
@@ -229,7 +227,7 @@ def show_bootstrap(found: dict[str, Any]) -> None:
     for row in found["components"]:
         values = (f"{row[key]:.2f}" for key in ("stability", "subspace_stability"))
         table.add_row(row["name"], *values, f"{len(row['reliable_features'])} of {found['n_features']}")
-    output().print(table)
+    terminal().print(table)
     if found["n_unconverged"]:
         line(f"{found['n_unconverged']} fits did not reach the tolerance.")
 

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import csv
 import io
+import json
 from dataclasses import asdict
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
 
 from .._types import Array
+from ..estimators.names import component_names
 from ..estimators.summary import exceeds_bound
 from ..io import Table
-from .program import output
+from .inputs import Study
+from .program import terminal
 
 
-def component_names(model: Any) -> list[str]:
-    """UC1, UC2, …, counted as the tables count."""
-    return [f"UC{i + 1}" for i in range(model.components_.shape[0])]
+def made_from(study: Study) -> dict[str, Any]:
+    """What a result was made from and by, for JSON."""
+    return {"version": version("unique-component-analysis"), **study.sources}
+
+
+def json_text(content: dict[str, Any]) -> str:
+    """The content of a JSON file."""
+    return json.dumps(content, indent=1) + "\n"
 
 
 def scores_csv(
@@ -108,7 +117,7 @@ def show(found: dict[str, Any]) -> None:
         table = RichTable("background", *right("lambda", "bound"))
         for row in backgrounds:
             table.add_row(cell(row["name"]), f"{row['lambda']:.6g}", f"{row['bound']:.4g}")
-        output().print(table)
+        terminal().print(table)
     table = RichTable(
         "component", *right("variance in target", "% of target", *(f"in {b['name']}" for b in backgrounds))
     )
@@ -122,7 +131,7 @@ def show(found: dict[str, Any]) -> None:
         over = over or any(marks.values())
         values = (f"{value:.4g}{marks[name]}" for name, value in row["background_variance"].items())
         table.add_row(row["name"], f"{row['target_variance']:.4g}", f"{100 * row['target_share']:.1f}", *values)
-    output().print(table)
+    terminal().print(table)
     if over:
         line("* more than the bound: only the first component is bound, --components sequential bounds them all")
     if "certificate" in found:
@@ -147,4 +156,4 @@ def cell(text: str) -> Any:
 
 def line(text: str) -> None:
     """Print a sentence, as it is and unbroken."""
-    output().print(text, highlight=False, markup=False, soft_wrap=True)
+    terminal().print(text, highlight=False, markup=False, soft_wrap=True)

@@ -10,6 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from .advice import Advice, Hint
+
 ID_NAMES = {"index", "barcode", "sample", "name", "rowname", "rownames", "sampleid", "cellid"}
 _ENDS_IN_ID = re.compile(r"(?:^|[_\W])(?i:ids?)$|[a-z]I[Dd]$")
 _UNNAMED = re.compile(r"^(Unnamed: 0|)$")
@@ -47,7 +49,7 @@ def is_number(column: Any) -> bool:
 
 def describe(frame: Any, features: Sequence[str], aside: Sequence[str]) -> list[str]:
     """What the user should know about the columns that were taken and those that were not."""
-    notes = []
+    notes: list[str] = []
     plain = []
     for name in aside:
         spoiled = _almost_numbers(frame[name])
@@ -55,16 +57,17 @@ def describe(frame: Any, features: Sequence[str], aside: Sequence[str]) -> list[
             plain.append(repr(name))
         else:
             count, row, value = spoiled
-            notes.append(
+            told = (
                 f"column {name!r} is set aside: {count} of {len(frame)} values are not numbers, the first {value!r} in row "
-                f"{row + 1}; correct them, or call them missing with --na {value!r}"
+                f"{row + 1}; correct them, or call them missing with "
             )
+            notes.append(Advice(told, Hint("na", ([value],))))
     if plain:
         more = f" and {len(plain) - 8} more" if len(plain) > 8 else ""
         word = "column" if len(plain) == 1 else "columns"
         notes.append(f"{word} without numbers set aside: {', '.join(plain[:8])}{more}")
     notes += [
-        f"column {name!r} is used as a feature; if it identifies something, add --drop {name}"
+        Advice(f"column {name!r} is used as a feature; if it identifies something, add ", Hint("drop", ([name],)))
         for name in features
         if looks_like_id(name) and frame[name].dtype.kind in "iu"
     ]

@@ -16,8 +16,10 @@ from scipy import sparse
 
 from .._labels import as_text
 from .._types import Array
+from .advice import Advice, Hint, TableError
 from .columns import describe, find_id, is_number
-from .readers import Raw, read_raw
+from .formats import Raw
+from .readers import read_raw
 
 LABEL_NAMES = (
     "label",
@@ -167,7 +169,8 @@ def _split_frame(raw: Raw, id: str | None, aside: Collection[str], drop: Collect
             ids = as_text(frame[found])
             frame = frame.drop(columns=found)
             if id is None:
-                notes.append(f"ids are in column {found!r} (--id names another; --id none: no ids)")
+                another, none = Hint("id"), Hint("id", ("none",))
+                notes.append(Advice(f"ids are in column {found!r} (", another, " names another; ", none, ": no ids)"))
     features = [name for name in frame.columns if name not in aside and is_number(frame[name])]
     others = [name for name in frame.columns if name not in features]
     notes += describe(frame, features, [name for name in others if name not in aside])
@@ -185,8 +188,8 @@ def _checked(table: Table) -> Table:
     if len(table) == 0:
         raise ValueError(f"{table.source} has no rows")
     if table.values.shape[1] == 0:
-        reason = " ".join(table.notes) or "it has no columns"
-        raise ValueError(f"{table.source} has no column of numbers: {reason}")
+        reason = [part for note in table.notes for part in (" ", note)] or [" it has no columns"]
+        raise TableError(f"{table.source} has no column of numbers:", *reason)
     return table
 
 
@@ -214,7 +217,7 @@ def match_features(table: Table, like: Table, *, extra: bool = False) -> Table:
     missing = [name for name in like.features if name not in place]
     unknown = [] if extra else [name for name in table.features if name not in set(like.features)]
     if missing or unknown:
-        raise ValueError(_mismatch(table, like, missing, unknown))
+        raise _mismatch(table, like, missing, unknown)
     left = len(table.features) - len(like.features)
     note = (f"{left} columns that the model does not know are left out",) if left else ()
     return replace(table.take([place[name] for name in like.features]), notes=(*table.notes, *note))
@@ -228,20 +231,24 @@ def _check_width(table: Table, like: Table) -> None:
         )
 
 
-def _mismatch(table: Table, like: Table, missing: Sequence[str], unknown: Sequence[str]) -> str:
+def _mismatch(table: Table, like: Table, missing: Sequence[str], unknown: Sequence[str]) -> TableError:
     parts = []
     for names, here, there, verb in ((missing, table, like, "lacks"), (unknown, like, table, "has")):
         text = [name for name in names if name in here.columns]
         if text:
-            return (
+            return TableError(
                 f"column {text[0]!r} holds numbers in {there.source} but not in {here.source}: correct the values, name "
-                f"those that mean missing with --na, or add --drop {text[0]!r}"
+                "those that mean missing with ",
+                Hint("na"),
+                ", or add ",
+                Hint("drop", (text[:1],)),
             )
         if names:
             parts.append(f"{verb} {'unknown ' if verb == 'has' else ''}{_listed(names)}")
-    return (
+    return TableError(
         f"{table.source} {' and '.join(parts)}: it must have the columns of numbers of {like.source}, in any order. "
-        "Rename them, or leave columns out with --drop"
+        "Rename them, or leave columns out with ",
+        Hint("drop"),
     )
 
 
