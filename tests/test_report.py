@@ -495,7 +495,7 @@ def test_a_component_that_hangs_on_few_rows_is_told_with_their_names(ids, scale,
     share = f"{100 * found.leverage[found.outlying(0), 0].sum():.0f}"
     text = words_of(page)
     assert found.n_half[0] == 2
-    assert f"Component 1 hangs on few rows: 2 of 80 rows ({names}) carry {share}" in text
+    assert f"UC1 hangs on few rows: 2 of 80 rows ({names}) carry {share}" in text
 
 
 @pytest.mark.parametrize("name", ["test", "stability", "influence"])

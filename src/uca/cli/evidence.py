@@ -12,6 +12,7 @@ from typing import Any
 from rich.table import Table as RichTable
 
 from .._types import Array
+from ..estimators.names import component_names, component_prefix
 from ..estimators.uca import UCA
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest, uniqueness_test
 from ..inference.sample import MIN_SUBJECTS
@@ -64,8 +65,9 @@ def run_test(
     )
 
 
-def describe_test(test: UniquenessTest, names: list[str]) -> dict[str, Any]:
-    """The result of a test as plain numbers and text for JSON; ``names`` are those of the components, here and below."""
+def describe_test(test: UniquenessTest, model: UCA) -> dict[str, Any]:
+    """The result of a test as plain numbers and text for JSON; components are called as the model's."""
+    names = component_names(model, len(test.pvalues))
     return {
         "n_unique": test.n_unique_,
         "sentence": test.sentence,
@@ -181,7 +183,7 @@ def _influence_row(table: RichTable, name: str, weight: str, value: float, row: 
     table.add_row(cell(name), weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines)
 
 
-def describe_leverage(leverage: RowLeverage, names: list[str], ids: list[str]) -> dict[str, Any]:
+def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict[str, Any]:
     """How many rows carry half of each component, and which where they are few, for JSON."""
     rows = [
         {
@@ -190,9 +192,9 @@ def describe_leverage(leverage: RowLeverage, names: list[str], ids: list[str]) -
             "few": bool(leverage.few[i]),
             "outlying": [ids[row] for row in leverage.outlying(i)],
         }
-        for i, name in enumerate(names)
+        for i, name in enumerate(component_names(model))
     ]
-    return {"components": rows, "warnings": leverage.warnings_about(ids, names[0].removesuffix("1"))}
+    return {"components": rows, "warnings": leverage.warnings_about(ids, component_prefix(model))}
 
 
 def show_leverage(found: dict[str, Any]) -> None:
@@ -201,7 +203,7 @@ def show_leverage(found: dict[str, Any]) -> None:
         line(warning)
 
 
-def describe_bootstrap(found: Bootstrap, names: list[str]) -> dict[str, Any]:
+def describe_bootstrap(found: Bootstrap, model: UCA) -> dict[str, Any]:
     """How well components are found again, for JSON."""
     return {
         "n_resamples": len(found.cosines),
@@ -215,7 +217,7 @@ def describe_bootstrap(found: Bootstrap, names: list[str]) -> dict[str, Any]:
                 "subspace_stability": float(found.subspace_stability_[i]),
                 "reliable_features": found.reliable_features(i),
             }
-            for i, name in enumerate(names)
+            for i, name in enumerate(component_names(model))
         ],
     }
 

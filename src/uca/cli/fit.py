@@ -74,7 +74,7 @@ def fit(
         }
         tested = e.run_test(study, model, subjects, steps) if test else None
         if tested is not None:
-            summary["test"] = e.describe_test(tested, component_names(model))
+            summary["test"] = e.describe_test(tested, model)
         with new_folder(out) as folder, warnings_as_notes(notes):
             steps.step("writing")
             _write(folder, model, study)

@@ -14,7 +14,6 @@ from typing import Annotated, Any
 import typer
 
 from .. import plotting
-from ..estimators.names import component_names
 from ..inference import UniquenessTest, background_influence, bootstrap, row_leverage
 from ..inference.stability import MIN_RESAMPLES
 from . import evidence as e
@@ -113,10 +112,9 @@ def _examine(
     model = fit_model(study, parameters, steps)
     test = e.run_test(study, model, groups, steps, **options, jobs=jobs)
     leverage = row_leverage(model, study.target.data())
-    names = component_names(model)
     found: dict[str, Any] = {
-        "test": e.describe_test(test, names),
-        "leverage": e.describe_leverage(leverage, names, row_ids(study.target)),
+        "test": e.describe_test(test, model),
+        "leverage": e.describe_leverage(leverage, model, row_ids(study.target)),
         "influence": None,
         "bootstrap": None,
     }
@@ -134,7 +132,7 @@ def _examine(
             groups=groups,
             random_state=options["seed"],
         )
-        found["bootstrap"] = e.describe_bootstrap(again, names)
+        found["bootstrap"] = e.describe_bootstrap(again, model)
     return test, found
 
 

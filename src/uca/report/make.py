@@ -10,6 +10,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from .._files import write_file
 from .._parameters import check_number
+from ..estimators.names import component_names
 from ..estimators.uca import UCA
 from ..inference import BackgroundInfluence, Bootstrap, UniquenessTest
 from . import evidence, words
@@ -130,6 +131,7 @@ def _page(model: UCA, data: Inputs, found: Evidence, heading: str, seconds: floa
         "multipliers": words.multipliers(model),
         "variances": words.variances(model),
         "backgrounds": list(model.background_names_),
+        "first": component_names(model, 1)[0],
         "bounds": [f"{bound:.4g}" for bound in model._fitted("bounds_")],
         "joint": model.components == "joint",
         "real": evidence.context(model, data, found),
