@@ -12,7 +12,7 @@ import pytest
 import uca
 
 ROOT = Path(uca.__file__).parent
-SERVICES = ["_types", "_containers", "_threads", "_progress", "_files", "_missing", "_labels", "_readable"]
+SERVICES = ["_types", "_containers", "_threads", "_progress", "_optional", "_files", "_missing", "_labels", "_readable"]
 LAYERS = [
     *SERVICES,
     "_validation",

@@ -8,27 +8,22 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ._containers import is_dask
+from ._optional import optional
 from ._types import Array
 
 BLOCK_BYTES = 32_000_000  # of a block of a file
 LISTED = 12  # known names that an error lists
 
 
-def optional(name: str) -> Any:
-    """A package of the extra, imported when needed."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"uca.scverse needs {name.split('.')[0]}: pip install 'unique-component-analysis[scverse]'"
-        ) from error
+def scverse_package(name: str) -> Any:
+    """A package of the extra ``scverse``."""
+    return optional(name, f"uca.scverse needs {name.split('.')[0]}", "scverse")
 
 
 # --- who is in which group ----------------------------------------------------------------------------------------------
@@ -148,7 +143,7 @@ def _lazy(stored: Any) -> Any:
     per_line = max(1, (12 if form else stored.dtype.itemsize) * n_values // max(p if form == "csc" else n, 1))
     step = max(1, BLOCK_BYTES // per_line)
     kind = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}
-    return optional("dask.array").from_array(
+    return scverse_package("dask.array").from_array(
         stored,
         chunks=(n, min(step, p)) if form == "csc" else (min(step, n), p),
         asarray=False,

@@ -14,6 +14,7 @@ from typing import Any
 
 import numpy as np
 
+from ._optional import optional
 from ._separation import judge
 from ._types import Array
 from .datasets import ContrastiveDataset, digits_on_grass, digits_on_grass_and_brick
@@ -92,13 +93,9 @@ def is_it_real(data: ContrastiveDataset) -> dict[str, UniquenessTest]:
 
 def draw(stories: Sequence[ContrastiveDataset], path: Path) -> None:
     """One figure: sample images, and for each method its two components as images beside the scores."""
-    try:
-        import matplotlib
+    optional("matplotlib", "the figure needs matplotlib", "demo").use("Agg")
+    import matplotlib.pyplot as plt
 
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("the figure needs matplotlib: pip install 'unique-component-analysis[demo]'") from error
     shown = [
         [fit for fit in fit_all(data) if "only" not in fit.method or len(data.backgrounds) == 1] for data in stories
     ]

@@ -18,6 +18,7 @@ import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
 from ._files import write_file
+from ._optional import optional
 from .estimators.base import ContrastiveTransformer
 from .estimators.cpca import CPCA
 from .estimators.cpca_plus_plus import CPCAPlusPlus
@@ -113,11 +114,7 @@ def load(path: Any) -> Any:
 
 
 def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError("model files need skops: pip install 'unique-component-analysis[cli]'") from error
-    return skops.io
+    return optional("skops.io", "model files need skops", "cli")
 
 
 def _portable(model: ContrastiveTransformer) -> ContrastiveTransformer:

@@ -7,13 +7,13 @@ not how it ended.
 from __future__ import annotations
 
 import time
-from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .. import plotting
+from .._optional import optional
 from ..inference import UniquenessTest, background_influence, bootstrap, row_leverage
 from ..inference.stability import MIN_RESAMPLES
 from . import evidence as e
@@ -147,9 +147,10 @@ def _write(folder: Path, test: UniquenessTest, content: dict[str, Any], notes: l
 def _draw(path: Path, test: UniquenessTest) -> list[str]:
     """The figure; a note instead where what draws it is not installed."""
     try:
-        figure = import_module("matplotlib.figure").Figure(figsize=(7.0, 4.2), layout="constrained")
-    except ImportError:
-        return ["test.png was not written: plots need matplotlib: pip install 'unique-component-analysis[plot]'"]
+        module = optional("matplotlib.figure", "plots need matplotlib", "plot")
+    except ImportError as error:
+        return [f"test.png was not written: {error}"]
+    figure = module.Figure(figsize=(7.0, 4.2), layout="constrained")
     plotting.uniqueness(test, ax=figure.subplots())
     figure.savefig(path, dpi=150)
     return []

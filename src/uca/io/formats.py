@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -65,14 +64,6 @@ class Format:
     read: Callable[[Path, Reading], Raw]
     needs: tuple[str, ...] = ()
     extra: str = "io"
-
-
-def need(package: str, extra: str = "io") -> Any:
-    """Import a package that a format needs."""
-    try:
-        return import_module(package)
-    except ImportError as error:
-        raise ImportError(f"this format needs {package}: pip install 'unique-component-analysis[{extra}]'") from error
 
 
 def as_matrix(values: Any) -> Any:

@@ -10,10 +10,11 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from .._optional import optional
 from .._readable import check_unique
 from . import arrays, arrow, matrix_market, single_cell, text
 from .advice import TableError
-from .formats import Format, Raw, Reading, need
+from .formats import Format, Raw, Reading
 
 #: End of the name -> format. A module a line.
 FORMATS: dict[str, Format] = {
@@ -36,7 +37,7 @@ def read_raw(path: Any, *, na: Sequence[str] = (), header: bool = True) -> Raw:
     if not path.exists():
         raise FileNotFoundError(f"{path} does not exist")
     for package in kind.needs:
-        need(package, kind.extra)
+        optional(package, f"this format needs {package}", kind.extra)
     try:
         raw = kind.read(path, Reading(na, header))
     except (TableError, ImportError, OSError, MemoryError):

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._optional import optional
 from .arrays import from_arrays
-from .formats import Format, Raw, Reading, as_matrix, need
+from .formats import Format, Raw, Reading, as_matrix
 
 
 def _h5ad(path: Path, _: Reading) -> Raw:
@@ -23,7 +24,7 @@ def _zarr(path: Path, _: Reading) -> Raw:
 
     store: Any = zarr.open(str(path), mode="r")
     if store.attrs.get("encoding-type") == "anndata":
-        return from_anndata(str(path), need("anndata").read_zarr(path))
+        return from_anndata(str(path), optional("anndata", "this format needs anndata", "io").read_zarr(path))
     if hasattr(store, "shape"):
         return Raw(str(path), values=as_matrix(np.asarray(store[...])))
     return from_arrays(str(path), {name: np.asarray(array[...]) for name, array in store.arrays()})
