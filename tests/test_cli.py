@@ -224,6 +224,12 @@ class TestTransform:
         good("fit", "treated.csv", "-b", "control.csv", "-o", "out", "--quiet")
         return uca.load("out/model.skops")
 
+    def test_components_are_called_after_the_method(self, fitted, tables):
+        uca.save(uca.CPCA(alpha=1.0).fit(tables["treated"][NAMES], backgrounds=tables["control"][NAMES]), "cpca.skops")
+        assert list(rows("out/scores.csv")[0])[1:] == ["genotype", "UC1", "UC2"]
+        good("transform", "cpca.skops", "other.csv", "-o", "scores.csv")
+        assert list(rows("scores.csv")[0]) == ["id", "cPC1", "cPC2"]
+
     def test_matches_by_name_and_leaves_out_the_rest(self, fitted, tables):
         turned = tables["other"][["sample", *NAMES[::-1]]].assign(extra=1.0)
         turned.to_csv("turned.csv", index=False)

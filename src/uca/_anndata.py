@@ -15,6 +15,7 @@ from scipy import sparse
 
 from ._containers import is_dask
 from ._optional import optional
+from ._readable import listed
 from ._types import Array
 
 BLOCK_BYTES = 32_000_000  # of a block of a file
@@ -92,9 +93,8 @@ def _hint(name: Any, known: Iterable[Any]) -> str:
     close = get_close_matches(str(name), by_text, n=3)
     if close:
         return f"; did you mean {' or '.join(repr(by_text[text]) for text in close)}?"
-    listed = ", ".join(repr(by_text[text]) for text in sorted(by_text)[:LISTED])
-    more = f" and {len(by_text) - LISTED} more" if len(by_text) > LISTED else ""
-    return f"; there is {listed}{more}" if by_text else "; there is none"
+    names = [repr(by_text[text]) for text in sorted(by_text)]
+    return f"; there is {listed(names, LISTED) or 'none'}"
 
 
 # --- the matrix ---------------------------------------------------------------------------------------------------------

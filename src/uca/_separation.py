@@ -1,8 +1,7 @@
 """How well scores tell labels that no method was shown, by one classifier and one way of cross-validation.
 
-A logistic regression on standardised scores is fitted on four folds of five and judged on the fifth. Folds hold each label
-in proportion; rows of one group (one animal, one person) are not independent: where groups are given, those of one stay on
-one side of every fold.
+A logistic regression is fitted on four folds of five and judged on the fifth. Folds hold each label in proportion; where
+groups are given (one animal, one person), their rows are not independent and stay on one side.
 """
 
 from __future__ import annotations
@@ -26,16 +25,7 @@ FOLDS = 5
 
 @dataclass(frozen=True, eq=False)
 class Judged:
-    """Classes of rows, and their chances by regressions that were fitted on the other folds.
-
-    Attributes
-    ----------
-    y : array of shape (n,)
-        Classes, counted from 0.
-    chances : array of shape (n, classes)
-    folds : sequence of arrays
-        The rows of each fold.
-    """
+    """Classes ``y`` of rows, their ``chances`` (n, classes) by the regressions of the other folds, and each fold's rows."""
 
     y: Array
     chances: Array
@@ -46,23 +36,19 @@ class Judged:
         """Share of the rows whose likeliest class is their own."""
         return float(np.mean(self.chances.argmax(axis=1) == self.y))
 
-    @property
-    def auc(self) -> float:
-        """Area under the ROC curve of all rows together; of more than two classes the mean of one against the rest."""
-        return self._auc(slice(None))
-
-    @property
-    def auc_of_folds(self) -> float:
-        """The same within folds, averaged: rows of different folds, which have different regressions, are not compared."""
-        return float(np.mean([self._auc(rows) for rows in self.folds]))
-
-    def _auc(self, rows: Array | slice) -> float:
+    def auc(self, rows: Array | slice = slice(None)) -> float:
+        """Area under the ROC curve, of all rows or some; of more than two classes the mean of one against the rest."""
         chances = self.chances[rows, 1] if self.chances.shape[1] == 2 else self.chances[rows]
         return float(roc_auc_score(self.y[rows], chances, multi_class="ovr"))
 
 
-def judge(scores: Array, y: Array, groups: Array | None = None, *, seed: int = 0) -> Judged | None:
-    """Judge scores (n, k) by classes ``y`` (n,), counted from 0; None where a class has too few rows (or groups) for it."""
+def judge(
+    scores: Array, y: Array, groups: Array | None = None, *, seed: int = 0, standardise: bool = False
+) -> Judged | None:
+    """Judge scores (n, k) by classes ``y`` (n,), counted from 0; None where a class has too few rows (or groups) for it.
+
+    With ``standardise``, each regression standardises scores by the rows that it is fitted on.
+    """
     units = [len(np.unique(groups[y == c])) if groups is not None else int(np.sum(y == c)) for c in np.unique(y)]
     folds = min(FOLDS, *units)
     if folds < 2:
@@ -71,15 +57,10 @@ def judge(scores: Array, y: Array, groups: Array | None = None, *, seed: int = 0
     splits = list(kind(folds, shuffle=True, random_state=seed).split(scores, y, groups))
     if any(len(np.unique(y[train])) < len(units) for train, _ in splits):
         return None
-    regression = make_pipeline(StandardScaler(), LogisticRegression())  # standardised by the rows it is fitted on
+    regression = make_pipeline(*[StandardScaler()] * standardise, LogisticRegression())
     with one_blas_thread():  # tiny fits
         chances = cross_val_predict(regression, scores, y, cv=splits, method="predict_proba")
     return Judged(y, chances, [rows for _, rows in splits])
-
-
-def standardised(scores: Array) -> Array:
-    """Scores of mean 0 and deviation 1, so that distances treat all components alike."""
-    return np.asarray(StandardScaler().fit_transform(np.asarray(scores, dtype=float)))
 
 
 def silhouette(scores: Array, y: Array) -> float:

@@ -17,7 +17,7 @@ from sklearn.preprocessing import StandardScaler
 
 from ._labels import as_text
 from ._pool import pool
-from ._separation import agreement, judge, silhouette, standardised
+from ._separation import agreement, judge, silhouette
 from ._types import Array
 from .estimators.base import ContrastiveTransformer
 from .estimators.cpca import CPCA
@@ -104,10 +104,10 @@ def separation(scores: Array, labels: Any, groups: Any = None, *, seed: int = 0)
     classes, y = np.unique(labels[known], return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"labels must tell at least two kinds of rows apart; got {classes.tolist()}")
-    judged = judge(np.asarray(scores)[known], y, None if groups is None else as_text(groups)[known], seed=seed)
-    scores = standardised(np.asarray(scores)[known])
+    scores = StandardScaler().fit_transform(np.asarray(scores, dtype=float)[known])
+    judged = judge(scores, y, None if groups is None else as_text(groups)[known], seed=seed)
     return {
-        "AUC": float("nan") if judged is None else judged.auc,
+        "AUC": float("nan") if judged is None else judged.auc(),
         "ARI": agreement(scores, y, seed=seed),
         "silhouette": silhouette(scores, y),
     }

@@ -60,7 +60,7 @@ def fit_all(data: ContrastiveDataset, seed: int = 0) -> list[Fit]:
 def label_auc(scores: Array, labels: Array, seed: int) -> float:
     """Five-fold cross-validated AUC of a linear classifier on the scores, mean of the folds."""
     judged = judge(scores, np.unique(labels, return_inverse=True)[1], seed=seed)
-    return float("nan") if judged is None else judged.auc_of_folds
+    return float("nan") if judged is None else float(np.mean([judged.auc(rows) for rows in judged.folds]))
 
 
 def repeat(make: Callable[..., ContrastiveDataset], n_seeds: int) -> dict[str, Array]:

@@ -72,7 +72,7 @@ def read_model(path: Path) -> Any:
 
 
 def _like(table: Table, model: Any) -> Any:
-    """The model without names of features where the table, of which they were matched, does not carry them."""
+    """The model as it would be if fitted on such a table: a sparse one, whose columns were matched, carries no names."""
     if not table.is_sparse:
         return model
     model = copy(model)

@@ -10,6 +10,7 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
+from .._readable import listed
 from .advice import Advice, Hint
 
 ID_NAMES = {"index", "barcode", "sample", "name", "rowname", "rownames", "sampleid", "cellid"}
@@ -63,9 +64,7 @@ def describe(frame: Any, features: Sequence[str], aside: Sequence[str]) -> list[
             )
             notes.append(Advice(told, Hint("na", ([value],))))
     if plain:
-        more = f" and {len(plain) - 8} more" if len(plain) > 8 else ""
-        word = "column" if len(plain) == 1 else "columns"
-        notes.append(f"{word} without numbers set aside: {', '.join(plain[:8])}{more}")
+        notes.append(f"column{'s' if len(plain) > 1 else ''} without numbers set aside: {listed(plain)}")
     notes += [
         Advice(f"column {name!r} is used as a feature; if it identifies something, add ", Hint("drop", ([name],)))
         for name in features

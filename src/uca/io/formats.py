@@ -43,20 +43,9 @@ class Raw:
 
 @dataclass(frozen=True)
 class Format:
-    """A file format.
+    """A file format: how names of its files end, what reads one, and the packages that takes, with their extra.
 
-    Attributes
-    ----------
-    name : str
-        What errors call it.
-    endings : tuple of str
-        How names of its files end.
-    read : callable
-        Takes a path and a :class:`Reading`, returns a :class:`Raw`. An error of its own speaks of the file as "it".
-    needs : tuple of str
-        Packages without which nothing can be read.
-    extra : str
-        The extra of this package that installs them.
+    An error of the reader's own speaks of the file as "it".
     """
 
     name: str

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._parameters import check_choice
+from .._readable import listed
 from .._types import Array
 from .advice import Hint, TableError
 from .table import Table
@@ -89,9 +90,9 @@ def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array]) -> Tabl
         count = counts[name]
         if count.any():
             worst = [int(i) for i in np.argsort(-count, kind="stable")[:WORST] if count[i]]
-            listed = ", ".join(f"{_name(table, i)} {count[i]}" for i in worst)
+            told = ", ".join(f"{_name(table, i)} {count[i]}" for i in worst)
             columns = int((count > 0).sum())
-            most = f", most in {listed}" if columns > WORST else f": {listed}"
+            most = f", most in {told}" if columns > WORST else f": {told}"
             parts.append(
                 f"{table.source} ({name}) misses {int(count.sum())} values in {columns} of {len(count)} columns{most}"
             )
@@ -147,8 +148,7 @@ def _drop_columns(tables: Mapping[str, Table], counts: Any) -> dict[str, Table]:
             "every column has missing values in some table: choose another ", Hint("how"), " than drop-columns"
         )
     names = [_name(first, int(i)) for i in np.flatnonzero(counts)]
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    note = f"columns dropped from every table for missing values: {', '.join(names[:8])}{more}"
+    note = f"columns dropped from every table for missing values: {listed(names)}"
     dropped = {name: table.take(kept) for name, table in tables.items()}
     name = next(iter(dropped))
     return {**dropped, name: replace(dropped[name], notes=(*dropped[name].notes, note))}

@@ -15,6 +15,7 @@ import numpy as np
 from scipy import sparse
 
 from .._labels import as_text
+from .._readable import some
 from .._types import Array
 from .advice import Advice, Hint, TableError
 from .columns import describe, find_id, is_number
@@ -143,7 +144,9 @@ def split(raw: Raw, *, id: str | None = None, aside: Collection[str] = (), drop:
     for name in (*([] if id in (None, "none") else [str(id)]), *aside, *drop):
         if name not in raw.names and name not in (raw.features or ()):
             close = get_close_matches(name, raw.names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {_listed(raw.names)}"
+            hint = (
+                f"did you mean {close[0]!r}?" if close else f"it has {some(raw.names) if raw.names else 'no columns'}"
+            )
             raise ValueError(f"{raw.source} has no column {name!r}: {hint}")
     return _split_matrix(raw, id, drop) if raw.frame is None else _split_frame(raw, id, aside, drop)
 
@@ -244,16 +247,9 @@ def _mismatch(table: Table, like: Table, missing: Sequence[str], unknown: Sequen
                 Hint("drop", (text[:1],)),
             )
         if names:
-            parts.append(f"{verb} {'unknown ' if verb == 'has' else ''}{_listed(names)}")
+            parts.append(f"{verb} {'unknown ' if verb == 'has' else ''}{some(names)}")
     return TableError(
         f"{table.source} {' and '.join(parts)}: it must have the columns of numbers of {like.source}, in any order. "
         "Rename them, or leave columns out with ",
         Hint("drop"),
     )
-
-
-def _listed(names: Sequence[str], limit: int = 5) -> str:
-    if not names:
-        return "no columns"
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return f"column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:limit]))}{more}"

@@ -9,13 +9,13 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .._readable import check_unique
 from .advice import Hint, TableError
 from .formats import Format, Raw, Reading
 
@@ -80,10 +80,7 @@ def _open(path: Path) -> Any:
 
 
 def _check_header(names: Sequence[str], path: Path) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        listed = ", ".join(map(repr, repeated[:5]))
-        raise TableError(f"{path} has duplicated column names ({listed}): make them unique")
+    check_unique(names, "it")
     if _is_data([name for name in names if name.strip()]):
         raise TableError(
             f"the first row of {path} holds numbers, not names: add a row of names, or read it with ",
