@@ -8,17 +8,15 @@ from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from ..comparison import Compared
 from ..comparison import compare as run
 from . import options as o
 from .destination import check_folder, new_folder
 from .inputs import Request, Study, read_study
-from .program import tell, terminal, warnings_as_notes
+from .program import tell, warnings_as_notes
 from .progress import Steps
-from .results import json_text, line, right, scores_csv
+from .results import json_text, line, print_table, scores_csv
 
 FILES = ("scores.csv", "compare.json")
 
@@ -35,7 +33,7 @@ def compare(
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for scores and metrics")
     ] = None,
     columns: o.Columns,
-    scale: o.ScaleBy = o.Scale.own,
+    scale: o.ScaleBy = o.OWN,
     output: o.Output,
 ) -> None:
     """PCA, cPCA (automatic alpha), cPCA++, and UCA with backgrounds pooled and split; with metrics if there are labels."""
@@ -51,7 +49,7 @@ def compare(
                 study.target.data(),
                 study.background_data,
                 n_components=n_components,
-                scale=scale.value_for_model,
+                scale=o.SCALES[scale],
                 labels=study.labels,
                 groups=None if groups is None else study.target.columns[groups],
                 on_method=lambda method: steps.step(f"fitting {method}"),
@@ -87,10 +85,8 @@ def _write(folder: Path, results: tuple[Compared, ...], study: Study, content: d
 
 def _show(content: dict[str, Any], out: Path | None) -> None:
     names = list(dict.fromkeys(name for row in content["methods"] for name in row if name not in ("method", "note")))
-    table = RichTable("method", *right(*map(_heading, names)), "")
-    for row in content["methods"]:
-        table.add_row(row["method"], *(_number(row.get(name)) for name in names), Text(row["note"]))
-    terminal().print(table)
+    rows = [(row["method"], *(_number(row.get(name)) for name in names), row["note"]) for row in content["methods"]]
+    print_table(["method", *map(_heading, names)], rows, last="")
     if content["labels"] is not None:
         line(f"AUC, ARI and silhouette tell how well the scores tell {content['labels']!r}, which no method was shown")
     if out is not None:

@@ -9,8 +9,6 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rich.table import Table as RichTable
-
 from .._types import Array
 from ..estimators.names import component_names, component_prefix
 from ..estimators.uca import UCA
@@ -18,9 +16,8 @@ from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessT
 from ..inference.sample import MIN_SUBJECTS
 from ..inference.uniqueness import N_SPLITS, p_text
 from .inputs import Study
-from .program import terminal
 from .progress import Steps
-from .results import cell, csv_text, line, right
+from .results import csv_text, line, print_table
 
 SPLITS, ALPHA, SEED = N_SPLITS, 0.05, 0
 
@@ -121,18 +118,16 @@ def show_test(found: dict[str, Any]) -> None:
     """Print held-out variances, p-values, and the sentence."""
     names = [row["name"] for row in found["backgrounds"]]
     line(f"Variance on held-out rows, with {100 * (1 - found['alpha']):g} % intervals")
-    table = RichTable("component", *right("target", *(f"in {name}" for name in names)))
+    variances, pvalues = [], []
     for row in found["components"]:
-        parts = (row["target"], *(row["backgrounds"][name] for name in names))
-        table.add_row(row["name"], *(_spread(**part) for part in parts))
-    terminal().print(table)
+        others = [row["backgrounds"][name] for name in names]
+        variances.append((row["name"], *(_spread(**part) for part in (row["target"], *others))))
+        values = (*(part["p"] for part in others), row["average_p"], row["p"])
+        pvalues.append((row["name"], *map(_p, values), "yes" if row["unique"] else "no"))
+    print_table(["component", "target", *(f"in {name}" for name in names)], variances)
     line("p-values: does the target vary more?")
-    heads = right(*(f"than {name}" for name in names), "than an average direction", "overall")
-    table = RichTable("component", *heads, "unique")
-    for row in found["components"]:
-        values = (*(row["backgrounds"][name]["p"] for name in names), row["average_p"], row["p"])
-        table.add_row(row["name"], *map(_p, values), "yes" if row["unique"] else "no")
-    terminal().print(table)
+    heads = ["component", *(f"than {name}" for name in names), "than an average direction", "overall"]
+    print_table(heads, pvalues, last="unique")
     line(found["sentence"])
 
 
@@ -168,19 +163,19 @@ def show_influence(found: dict[str, Any]) -> None:
     k, value = found["n_components"], found["attainable_variance"]
     which = "the first component" if k == 1 else f"the first {k} components"
     line(f"Influence of the backgrounds on {which}; with all of them the attainable target variance is {value:.4g}")
-    heads = right("its lambda", "attainable variance", "gain", "cosine, first", "cosine, space")
-    table = RichTable("left out", *heads)
-    for row in found["backgrounds"]:
-        _influence_row(table, row["name"], f"{row['lambda']:.4g}", row["attainable_variance_without"], row)
+    rows = [
+        _influence_row(row["name"], f"{row['lambda']:.4g}", row["attainable_variance_without"], row)
+        for row in found["backgrounds"]
+    ]
     if pooled := found["pooled"]:
-        _influence_row(table, "(none: all pooled)", "", pooled["attainable_variance"], pooled)
-    terminal().print(table)
+        rows.append(_influence_row("(none: all pooled)", "", pooled["attainable_variance"], pooled))
+    print_table(["left out", "its lambda", "attainable variance", "gain", "cosine, first", "cosine, space"], rows)
     line(found["sentence"])
 
 
-def _influence_row(table: RichTable, name: str, weight: str, value: float, row: dict[str, Any]) -> None:
+def _influence_row(name: str, weight: str, value: float, row: dict[str, Any]) -> list[str]:
     cosines = (f"{row[key]:.2f}" for key in ("cosine", "subspace_cosine"))
-    table.add_row(cell(name), weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines)
+    return [name, weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines]
 
 
 def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict[str, Any]:
@@ -225,11 +220,15 @@ def describe_bootstrap(found: Bootstrap, model: UCA) -> dict[str, Any]:
 def show_bootstrap(found: dict[str, Any]) -> None:
     """Print how stable components are."""
     line(f"Stability over {found['n_resamples']} resamples: median cosine with the component of all rows")
-    table = RichTable("component", *right("stability", "of the space so far", "reliable features"))
-    for row in found["components"]:
-        values = (f"{row[key]:.2f}" for key in ("stability", "subspace_stability"))
-        table.add_row(row["name"], *values, f"{len(row['reliable_features'])} of {found['n_features']}")
-    terminal().print(table)
+    rows = [
+        (
+            row["name"],
+            *(f"{row[key]:.2f}" for key in ("stability", "subspace_stability")),
+            f"{len(row['reliable_features'])} of {found['n_features']}",
+        )
+        for row in found["components"]
+    ]
+    print_table(["component", "stability", "of the space so far", "reliable features"], rows)
     if found["n_unconverged"]:
         line(f"{found['n_unconverged']} fits did not reach the tolerance.")
 

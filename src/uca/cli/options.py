@@ -12,29 +12,15 @@ import typer
 from ..io import MISSING
 from .program import usage_error
 
-#: What to do with missing values: the choices of the library.
-Missing = StrEnum("Missing", {name.replace("-", "_"): name for name in MISSING})  # type: ignore[misc]
-ERROR = Missing("error")
-
-
-class Scale(StrEnum):
-    """What each dataset is divided by."""
-
-    own = "own"
-    target = "target"
-    none = "none"
-
-    @property
-    def value_for_model(self) -> bool | str:
-        """The same as a parameter of the models."""
-        return "target" if self is Scale.target else self is Scale.own
-
-
-class Kind(StrEnum):
-    """How later components are found."""
-
-    joint = "joint"
-    sequential = "sequential"
+SCALES: dict[str, bool | str] = {
+    "own": True,
+    "target": "target",
+    "none": False,
+}  # as the program calls them
+Missing = StrEnum("Missing", {name.replace("-", "_"): name for name in MISSING})  # type: ignore[misc]  # of the library
+Scale = StrEnum("Scale", list(SCALES))  # type: ignore[misc]
+Kind = StrEnum("Kind", ["joint", "sequential"])
+ERROR, OWN = Missing("error"), Scale("own")
 
 
 NComponents = Annotated[int, typer.Option("--n-components", "-k", min=1, help="number of components")]
@@ -100,7 +86,7 @@ class Columns:
 class Model:
     """What is fitted."""
 
-    scale: ScaleBy = Scale.own
+    scale: ScaleBy = OWN
     components: Annotated[Kind, typer.Option(help="whether only the first or every component is bound")] = Kind.joint
     bound: Annotated[
         float | None, typer.Option(help="variance allowed in each background (default: what a random direction has)")
@@ -110,7 +96,7 @@ class Model:
     def parameters(self) -> dict[str, Any]:
         """Parameters of :class:`uca.UCA`."""
         bound = "mean" if self.bound is None else self.bound
-        return {"scale": self.scale.value_for_model, "components": self.components.value, "bound": bound}
+        return {"scale": SCALES[self.scale], "components": self.components.value, "bound": bound}
 
 
 @dataclass(frozen=True)
