@@ -22,8 +22,21 @@ HERE = Path(__file__).resolve().parent
 # Programs, files, pictures, pages, clusters and simulations: they have their turn in `make test`. All others are
 # numerical, so that a new file is run here unless it is named.
 ELSEWHERE = {
-    *("cli", "cli_test", "demo", "docs", "errors", "examples", "first_run", "io", "machines", "persistence", "tables"),
-    *("distributed", "inference_study", "paper", "scverse", "structure"),
+    *(
+        "cli",
+        "cli_test",
+        "demo",
+        "docs",
+        "errors",
+        "examples",
+        "files",
+        "first_run",
+        "io",
+        "machines",
+        "persistence",
+        "tables",
+    ),
+    *("distributed", "files", "inference_study", "labels", "paper", "scverse", "structure"),
     *("plotting", "plotting_images", "plotting_inference", "report", "report_browser"),
 }
 AT_ONCE = 2

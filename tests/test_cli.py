@@ -164,11 +164,12 @@ class TestFit:
             data.var_names = [genes[i] for i in columns]
             data.obs_names = [f"cell{i}" for i in range(40)]
             data.write_h5ad(f"{name}.h5ad")
-        good("fit", "t.h5ad", "-b", "b.h5ad", "-o", "out")
+        assert "feature names" not in good("fit", "t.h5ad", "-b", "b.h5ad", "-o", "out").stderr
         assert sparse.issparse(page[0]["X"])
         difference = page[0]["backgrounds"]["b"] - 2 * page[0]["X"]  # matched by name, not by place
         assert abs(difference).max() == 0
         assert uca.load("out/model.skops").feature_names_in_.tolist() == genes
+        assert good("transform", "out", "t.h5ad").stderr == ""  # names were matched: nobody is warned of their absence
         straight, turned = (good("transform", "out", f"{n}.h5ad", "--json").stdout for n in ("t", "b"))
         model = uca.load("out/model.skops")
         del model.feature_names_in_
@@ -222,6 +223,12 @@ class TestTransform:
     def fitted(self, folder, page):
         good("fit", "treated.csv", "-b", "control.csv", "-o", "out", "--quiet")
         return uca.load("out/model.skops")
+
+    def test_components_are_called_after_the_method(self, fitted, tables):
+        uca.save(uca.CPCA(alpha=1.0).fit(tables["treated"][NAMES], backgrounds=tables["control"][NAMES]), "cpca.skops")
+        assert list(rows("out/scores.csv")[0])[1:] == ["genotype", "UC1", "UC2"]
+        good("transform", "cpca.skops", "other.csv", "-o", "scores.csv")
+        assert list(rows("scores.csv")[0]) == ["id", "cPC1", "cPC2"]
 
     def test_matches_by_name_and_leaves_out_the_rest(self, fitted, tables):
         turned = tables["other"][["sample", *NAMES[::-1]]].assign(extra=1.0)
@@ -396,6 +403,18 @@ class TestErrors:
         second = run("fit", "holes.csv", "-b", "control.csv", "--missing", way)
         assert second.exit_code == 0, second.stderr
         assert f"replaced by the {way} of the column" in second.stderr
+
+    def test_what_tables_advise_is_told_in_options(self, folder, tables, page):
+        spoiled = tables["treated"].assign(patient_id=np.arange(len(tables["treated"])) // 2, gene0="1")
+        spoiled.loc[3, "gene0"] = "not known"
+        spoiled.to_csv("spoiled.csv", index=False)
+        refused = run("fit", "spoiled.csv", "-b", "control.csv", "--drop", "patient_id").stderr
+        assert "name those that mean missing with --na, or add --drop gene0" in refused
+        told = good("fit", "spoiled.csv", "-b", "spoiled.csv", "-o", "out").stderr
+        assert "call them missing with --na 'not known'" in told  # as a shell takes it
+        assert "if it identifies something, add --drop patient_id" in told
+        tables["treated"][["gene0", "gene1"]].to_csv("bare.csv", index=False, header=False)
+        assert "or read it with --no-header" in run("fit", "bare.csv", "-b", "control.csv").stderr
 
     def test_help_and_version(self):
         assert "compare" in good("--help").stdout

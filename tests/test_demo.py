@@ -31,6 +31,17 @@ def test_demo_prints_tables_and_saves_the_figure(tmp_path, capsys):
     assert "1 unique component" in page
 
 
+def test_auc_is_the_mean_of_five_folds(rng):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_score
+
+    labels = np.repeat([3, 8], [40, 60])
+    scores = rng.standard_normal((100, 2)) * [1, 30] + (labels == 8)[:, np.newaxis]
+    folds = StratifiedKFold(5, shuffle=True, random_state=7)
+    wanted = cross_val_score(LogisticRegression(), scores, labels, cv=folds, scoring="roc_auc").mean()
+    assert demo.label_auc(scores, labels, 7) == pytest.approx(wanted, abs=1e-12)  # the same sums in another order
+
+
 def test_one_background_reveals_the_digit():
     aucs = demo.repeat(datasets.digits_on_grass, 4)
     assert aucs["PCA"].mean() < 0.7

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 import gzip
+import pickle
 
 import numpy as np
 import pytest
 from scipy import sparse
 from scipy.io import mmwrite
 
-from uca.io import FORMATS, MISSING, Table, find_labels, format_of, handle_missing, match_features, read_table
+from uca.io import (
+    FORMATS,
+    MISSING,
+    Advice,
+    Hint,
+    Table,
+    TableError,
+    find_labels,
+    format_of,
+    handle_missing,
+    match_features,
+    read_table,
+)
 
 pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 
@@ -138,13 +151,13 @@ class TestText:
 
     def test_first_row_of_numbers_is_not_taken_for_names(self, tmp_path):
         path = self.put(tmp_path, "1.5,2.5\n3,4\n5,6\n")
-        with pytest.raises(ValueError, match=r"first row of .* holds numbers, not names.*--no-header"):
+        with pytest.raises(ValueError, match=r"first row of .* holds numbers, not names.* read it with header=False$"):
             read_table(path)
         assert read_table(path, header=False).values.shape == (3, 2)
         assert read_table(self.put(tmp_path, "0,1\n3,4\n5,6\n")).values.shape == (2, 2)  # names that pandas gives
 
     def test_duplicated_names_are_refused(self, tmp_path):
-        with pytest.raises(ValueError, match=r"duplicated column names \('a'\)"):
+        with pytest.raises(ValueError, match=r"t.csv cannot be read as csv: it has column 'a' more than once"):
             read_table(self.put(tmp_path, "a,b,a\n1,2,3\n"))
 
     def test_empty_and_ragged(self, tmp_path):
@@ -196,7 +209,7 @@ class TestColumns:
     def test_repeated_numeric_id_is_pointed_out(self, frame, tmp_path):
         table = self.read(frame.assign(patient_id=[1, 1, 2, 2, 3, 3]), tmp_path)
         assert "patient_id" in table.features
-        assert any("add --drop patient_id" in note for note in table.notes)
+        assert any("add drop=['patient_id']" in note for note in table.notes)
 
     @pytest.mark.parametrize("name", ["lipid", "acid", "Plasmid"])
     def test_words_that_end_in_id_are_features(self, frame, tmp_path, name):
@@ -255,7 +268,8 @@ class TestMatching:
         like = Table("target.csv", np.zeros((1, 2)), ("a", "b"), columns={"c": np.array(["x"])})
         lacking = Table("control.csv", np.zeros((1, 2)), ("a", "d"))
         with pytest.raises(
-            ValueError, match=r"control.csv lacks column 'b' and has unknown column 'd'.*target.csv.*--drop"
+            ValueError,
+            match=r"control.csv lacks column 'b' and has unknown column 'd'.*target.csv.*columns out with drop$",
         ):
             match_features(lacking, like)
         text = Table("control.csv", np.zeros((1, 3)), ("a", "b", "c"))
@@ -311,13 +325,13 @@ class TestMissing:
     def test_what_cannot_be_done(self):
         empty = VALUES.copy()
         empty[:, 1] = NAN
-        with pytest.raises(ValueError, match=r"'length' of t.csv has no values at all: choose --missing drop-columns"):
+        with pytest.raises(ValueError, match=r"'length' of t.csv has no values at all: choose how='drop-columns'"):
             handle_missing(self.tables(empty), "mean")
         with pytest.raises(ValueError, match="t.csv has 1 complete rows"):
             handle_missing(self.tables(), "drop-rows")
         with pytest.raises(ValueError, match="t.csv has 1 infinite values"):
             handle_missing(self.tables(np.where(VALUES == 8, np.inf, VALUES)), "zero")
-        with pytest.raises(ValueError, match="missing must be one of error, mean"):
+        with pytest.raises(ValueError, match="how must be one of 'error', 'mean'"):
             handle_missing(self.tables(), "guess")
 
     @pytest.mark.parametrize("how", ["zero", "drop-rows", "drop-columns"])
@@ -327,7 +341,7 @@ class TestMissing:
         thin = handle_missing({"t": Table("t", sparse.csr_array(values))}, how)["t"]
         assert thin.is_sparse
         np.testing.assert_array_equal(thin.values.toarray(), dense)
-        with pytest.raises(ValueError, match="is sparse: choose --missing zero"):
+        with pytest.raises(ValueError, match=r"is sparse: choose how='zero'\|'drop-rows'"):
             handle_missing({"t": Table("t", sparse.csr_array(values))}, "mean")
 
     def test_choices_are_those_of_the_program(self):
@@ -345,3 +359,21 @@ def test_missing_package_says_what_to_install(tmp_path, monkeypatch, ending, pac
     (tmp_path / f"t{ending}").touch()
     with pytest.raises(ImportError, match=rf"needs {package}: pip install 'unique-component-analysis\[io\]'"):
         read_table(tmp_path / f"t{ending}")
+
+
+def test_every_ending_belongs_to_one_format():
+    assert len(FORMATS) == sum(len(kind.endings) for kind in {kind.name: kind for kind in FORMATS.values()}.values())
+
+
+class TestAdvice:
+    def test_hints_are_fields(self):
+        with pytest.raises(TableError) as error:
+            handle_missing({"t": Table("t.csv", VALUES)})
+        assert error.value.advice.parts[-1] == Hint("how", MISSING[1:])
+        assert str(error.value).endswith("Choose what to do: how='mean'|'median'|'zero'|'drop-rows'|'drop-columns'")
+
+    def test_advice_of_advice_and_another_spelling(self):
+        inner = Advice("use ", Hint("drop", (["x"],)))
+        outer = pickle.loads(pickle.dumps(Advice("no: ", inner)))
+        assert outer == "no: use drop=['x']"
+        assert outer.told(lambda hint: f"<{hint.parameter}>") == "no: use <drop>"

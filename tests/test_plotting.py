@@ -456,7 +456,7 @@ REFUSED = [
     (
         lambda s: plotting.scores(s.model, s.target, labels=s.labels[1:]),
         ValueError,
-        "but X has 75 rows: give one label",
+        "but there are 75 rows: give one for each row",
     ),
     (
         lambda s: plotting.scores(s.model, s.target, labels=[f"{i}" for i in range(75)]),
@@ -522,7 +522,7 @@ REFUSED = [
     (
         lambda s: plotting.contrast_path(s.single, s.target, backgrounds=s.only, labels=["x"], show="scores"),
         ValueError,
-        "but X has 75 rows",
+        "but there are 75 rows",
     ),
 ]
 

@@ -20,7 +20,6 @@ from uca.fitted import form_for, problem_of_rows
 from uca.inference import background_influence, bootstrap, row_leverage, uniqueness_test
 from uca.report import report
 from uca.report.contrast import FACTORS, OPTIMUM, contrast_path
-from uca.report.inputs import check_labels
 from uca.report.scores import choose_rows
 
 pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
@@ -318,41 +317,6 @@ def test_names_come_from_the_table_and_columns_are_matched(tmp_path):
     np.testing.assert_allclose(decoded(data["loadings"], "f4").reshape(2, 6), model.components_, rtol=1e-6)
 
 
-def test_labels_are_groups_or_a_scale():
-    groups = check_labels([10, 9, 10, 2], 4)
-    assert groups.levels == ["2", "9", "10"]
-    assert groups.codes.tolist() == [2, 1, 2, 0]
-    scale = check_labels([*np.linspace(0, 1, 30), np.nan], 31)
-    assert scale.codes is None
-    assert np.isnan(scale.values[-1])
-    assert check_labels(["b", 1, None], 3).levels == ["1", "b", "(missing)"]
-    assert check_labels([True, False], 2).levels == ["False", "True"]
-
-
-@pytest.mark.parametrize(
-    "labels",
-    [
-        np.ma.array(["a", "?", "b"], mask=[False, True, False]),
-        pd.array(["a", pd.NA, "b"], dtype="string"),
-        ["a", pd.NaT, "b"],
-        ["a", np.datetime64("NaT"), "b"],
-        ["a", np.ma.masked, "b"],
-    ],
-    ids=["masked", "NA", "NaT of pandas", "NaT of numpy", "masked constant"],
-)
-def test_missing_labels_are_a_group_of_their_own(labels):
-    found = check_labels(labels, 3)
-    assert found.levels == ["a", "b", "(missing)"]
-    assert found.codes.tolist() == [0, 2, 1]
-
-
-def test_dates_are_labels():
-    days = np.array(["2020-01-02", "NaT", "2020-01-01"], dtype="datetime64[ns]")
-    for labels in (days, pd.Series(days)):
-        levels = check_labels(labels, 3).levels
-        assert [level[:10] for level in levels] == ["2020-01-01", "2020-01-02", "(missing)"]
-
-
 def test_more_labels_than_sixteen_bits_tell_apart(tmp_path):
     rng = np.random.default_rng(0)
     n = 70_000
@@ -532,7 +496,7 @@ def test_a_component_that_hangs_on_few_rows_is_told_with_their_names(ids, scale,
     share = f"{100 * found.leverage[found.outlying(0), 0].sum():.0f}"
     text = words_of(page)
     assert found.n_half[0] == 2
-    assert f"Component 1 hangs on few rows: 2 of 80 rows ({names}) carry {share}" in text
+    assert f"UC1 hangs on few rows: 2 of 80 rows ({names}) carry {share}" in text
 
 
 @pytest.mark.parametrize("name", ["test", "stability", "influence"])

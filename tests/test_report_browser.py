@@ -203,7 +203,7 @@ def test_table_filters_and_sorts_and_download_gives_the_csv(opened, example):
         page.click("#loadings-csv")
     assert download.value.suggested_filename == "loadings.csv"
     header, *rows = csv.reader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8")))
-    assert header == ["feature", "component 1", "component 2", "component 3"]
+    assert header == ["feature", "UC1", "UC2", "UC3"]
     assert [row[0] for row in rows] == list(frame.columns)
     np.testing.assert_allclose(np.array([row[1:] for row in rows], float), model.components_.T, rtol=1e-5, atol=1e-7)
 

@@ -14,7 +14,8 @@ import pytest
 import uca
 
 ROOT = Path(uca.__file__).parent
-SERVICES = ["_types", "_containers", "_threads", "_progress", "_missing", "_readable", "_memory"]
+SERVICES = ["_types", "_containers", "_threads", "_progress", "_optional", "_files", "_missing", "_labels", "_readable"]
+SERVICES += ["_memory"]
 LAYERS = [
     *SERVICES,
     "_validation",
@@ -30,6 +31,7 @@ LAYERS = [
 ]
 LAYERS += [
     "datasets",
+    "_separation",
     "demo",
     "reproduce",
     "persistence",

@@ -8,27 +8,23 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from difflib import get_close_matches
-from importlib import import_module
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ._containers import is_dask
+from ._optional import optional
+from ._readable import listed
 from ._types import Array
 
 BLOCK_BYTES = 32_000_000  # of a block of a file
 LISTED = 12  # known names that an error lists
 
 
-def optional(name: str) -> Any:
-    """A package of the extra, imported when needed."""
-    try:
-        return import_module(name)
-    except ImportError as error:
-        raise ImportError(
-            f"uca.scverse needs {name.split('.')[0]}: pip install 'unique-component-analysis[scverse]'"
-        ) from error
+def scverse_package(name: str) -> Any:
+    """A package of the extra ``scverse``."""
+    return optional(name, f"uca.scverse needs {name.split('.')[0]}", "scverse")
 
 
 # --- who is in which group ----------------------------------------------------------------------------------------------
@@ -97,9 +93,8 @@ def _hint(name: Any, known: Iterable[Any]) -> str:
     close = get_close_matches(str(name), by_text, n=3)
     if close:
         return f"; did you mean {' or '.join(repr(by_text[text]) for text in close)}?"
-    listed = ", ".join(repr(by_text[text]) for text in sorted(by_text)[:LISTED])
-    more = f" and {len(by_text) - LISTED} more" if len(by_text) > LISTED else ""
-    return f"; there is {listed}{more}" if by_text else "; there is none"
+    names = [repr(by_text[text]) for text in sorted(by_text)]
+    return f"; there is {listed(names, LISTED) or 'none'}"
 
 
 # --- the matrix ---------------------------------------------------------------------------------------------------------
@@ -148,7 +143,7 @@ def _lazy(stored: Any) -> Any:
     per_line = max(1, (12 if form else stored.dtype.itemsize) * n_values // max(p if form == "csc" else n, 1))
     step = max(1, BLOCK_BYTES // per_line)
     kind = {"csr": sparse.csr_matrix, "csc": sparse.csc_matrix}
-    return optional("dask.array").from_array(
+    return scverse_package("dask.array").from_array(
         stored,
         chunks=(n, min(step, p)) if form == "csc" else (min(step, n), p),
         asarray=False,

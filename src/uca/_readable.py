@@ -135,9 +135,13 @@ def to_floats(values: Any) -> Array:
 
 def some(names: Sequence[Any], limit: int = 5) -> str:
     """A few names of columns, for an error."""
-    listed = ", ".join(repr(name) for name in names[:limit])
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return f"column{'s' if len(names) > 1 else ''} {listed}{more}"
+    return f"column{'s' if len(names) > 1 else ''} {listed(list(map(repr, names)), limit)}"
+
+
+def listed(texts: Sequence[str], limit: int = 8) -> str:
+    """The first few of many texts, and how many more there are."""
+    more = f" and {len(texts) - limit} more" if len(texts) > limit else ""
+    return ", ".join(texts[:limit]) + more
 
 
 def raise_text_columns(X: Any, label: str) -> None:

@@ -7,30 +7,23 @@ and does not stop the others.
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
 import numpy as np
-from scipy import sparse
-from sklearn.cluster import KMeans
-from sklearn.linear_model import LogisticRegression
-from sklearn.metrics import adjusted_rand_score, roc_auc_score, silhouette_score
-from sklearn.model_selection import StratifiedGroupKFold, StratifiedKFold, cross_val_predict
 from sklearn.preprocessing import StandardScaler
 
-from ._missing import entries, is_missing
+from ._labels import as_text
 from ._pool import pool
-from ._threads import one_blas_thread
+from ._separation import agreement, judge, silhouette
 from ._types import Array
 from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer, FitError
 from .estimators.uca import UCA
 from .fitted import background_standard, check_background, scores_by
 from .operators.statistics.blocks import divisor, sums_of_squares
-
-FOLDS = 5
 
 
 @dataclass(frozen=True)
@@ -105,45 +98,24 @@ def separation(scores: Array, labels: Any, groups: Any = None, *, seed: int = 0)
     The AUC is that of a logistic regression on out-of-fold probabilities, for more than two labels the mean of one against
     the rest. Where a label has too few rows (or groups) for two folds it is NaN.
     """
-    labels = _text(labels)
+    labels = as_text(labels)
     known = labels != ""
     classes, y = np.unique(labels[known], return_inverse=True)
     if len(classes) < 2:
         raise ValueError(f"labels must tell at least two kinds of rows apart; got {classes.tolist()}")
     scores = StandardScaler().fit_transform(np.asarray(scores, dtype=float)[known])
-    kept = None if groups is None else _text(groups)[known]
-    with one_blas_thread():
-        clusters = KMeans(len(classes), n_init=10, random_state=seed).fit_predict(scores)
-        return {
-            "AUC": _auc(scores, y, kept, seed),
-            "ARI": float(adjusted_rand_score(y, clusters)),
-            "silhouette": float(silhouette_score(scores, y)) if len(classes) < len(y) else np.nan,
-        }
-
-
-def _text(values: Any) -> Array:
-    return np.array(["" if is_missing(value) else str(value) for value in entries(values)])
-
-
-def _auc(scores: Array, y: Array, groups: Array | None, seed: int) -> float:
-    units = [len(np.unique(groups[y == c])) if groups is not None else int(np.sum(y == c)) for c in np.unique(y)]
-    folds = min(FOLDS, *units)
-    if folds < 2:
-        return float("nan")
-    kind = StratifiedKFold if groups is None else StratifiedGroupKFold
-    splits = list(kind(folds, shuffle=True, random_state=seed).split(scores, y, groups))
-    if any(len(np.unique(y[train])) < len(units) for train, _ in splits):
-        return float("nan")
-    chances = cross_val_predict(LogisticRegression(), scores, y, cv=splits, method="predict_proba")
-    if len(units) == 2:
-        return float(roc_auc_score(y, chances[:, 1]))
-    return float(roc_auc_score(y, chances, multi_class="ovr"))
+    judged = judge(scores, y, None if groups is None else as_text(groups)[known], seed=seed)
+    return {
+        "AUC": float("nan") if judged is None else judged.auc(),
+        "ARI": agreement(scores, y, seed=seed),
+        "silhouette": silhouette(scores, y),
+    }
 
 
 def _methods(backgrounds: dict[str, Any], k: int, scale: Any) -> list[tuple[str, ContrastiveTransformer, Any]]:
     """PCA, then every estimator of the package, with backgrounds pooled, and split where it takes several."""
     several = len(backgrounds) > 1
-    one = {"pooled": _stack(list(backgrounds.values()))} if several else backgrounds
+    one = {"pooled": pool(backgrounds)} if several else backgrounds
     rows: list[tuple[str, ContrastiveTransformer, Any]] = [("PCA", UCA(k, scale=scale), None)]
     for kind in ESTIMATORS:
         name, make = kind.method_name, partial(kind, n_components=k, scale=scale)
@@ -152,10 +124,6 @@ def _methods(backgrounds: dict[str, Any], k: int, scale: Any) -> list[tuple[str,
         else:
             rows += [(f"{name}, pooled", make(), one), (f"{name}, split", make(), backgrounds)]
     return rows
-
-
-def _stack(tables: Sequence[Any]) -> Any:
-    return sparse.vstack(tables, format="csr") if any(map(sparse.issparse, tables)) else pool(*tables)
 
 
 def _run(

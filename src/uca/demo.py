@@ -13,9 +13,9 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from sklearn.linear_model import LogisticRegression
-from sklearn.model_selection import StratifiedKFold, cross_val_score
 
+from ._optional import optional
+from ._separation import judge
 from ._types import Array
 from .datasets import ContrastiveDataset, digits_on_grass, digits_on_grass_and_brick
 from .estimators.uca import UCA
@@ -58,9 +58,9 @@ def fit_all(data: ContrastiveDataset, seed: int = 0) -> list[Fit]:
 
 
 def label_auc(scores: Array, labels: Array, seed: int) -> float:
-    """Five-fold cross-validated AUC of a linear classifier on the scores."""
-    folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    return float(cross_val_score(LogisticRegression(), scores, labels, cv=folds, scoring="roc_auc").mean())
+    """Five-fold cross-validated AUC of a linear classifier on the scores, mean of the folds."""
+    judged = judge(scores, np.unique(labels, return_inverse=True)[1], seed=seed)
+    return float("nan") if judged is None else float(np.mean([judged.auc(rows) for rows in judged.folds]))
 
 
 def repeat(make: Callable[..., ContrastiveDataset], n_seeds: int) -> dict[str, Array]:
@@ -93,13 +93,9 @@ def is_it_real(data: ContrastiveDataset) -> dict[str, UniquenessTest]:
 
 def draw(stories: Sequence[ContrastiveDataset], path: Path) -> None:
     """One figure: sample images, and for each method its two components as images beside the scores."""
-    try:
-        import matplotlib
+    optional("matplotlib", "the figure needs matplotlib", "demo").use("Agg")
+    import matplotlib.pyplot as plt
 
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("the figure needs matplotlib: pip install 'unique-component-analysis[demo]'") from error
     shown = [
         [fit for fit in fit_all(data) if "only" not in fit.method or len(data.backgrounds) == 1] for data in stories
     ]

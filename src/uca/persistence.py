@@ -7,8 +7,6 @@ that names any other type is refused before anything is built, and one whose arr
 
 from __future__ import annotations
 
-import os
-import tempfile
 import warnings
 import zipfile
 from copy import copy
@@ -19,6 +17,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._files import write_file
+from ._optional import optional
 from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer
 
@@ -60,7 +60,7 @@ def save(model: Any, path: Any) -> Path:
         )
     check_is_fitted(model)
     path = Path(path)
-    _replace(path, _dump(_portable(model)))
+    write_file(path, _dump(_portable(model)))
     return path
 
 
@@ -107,11 +107,7 @@ def load(path: Any) -> Any:
 
 
 def _skops() -> Any:
-    try:
-        import skops.io
-    except ImportError as error:
-        raise ImportError("model files need skops: pip install 'unique-component-analysis[cli]'") from error
-    return skops.io
+    return optional("skops.io", "model files need skops", "cli")
 
 
 def _portable(model: ContrastiveTransformer) -> ContrastiveTransformer:
@@ -184,19 +180,3 @@ def _check_model(model: Any, path: Path) -> None:
     )
     if not whole:
         raise ValueError(f"{path} holds a model whose parts do not fit together: fit the model again")
-
-
-def _replace(path: Path, data: bytes) -> None:
-    """Write to a temporary file in the same folder, then move it into place."""
-    handle, name = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
-    temporary = Path(name)
-    try:
-        with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
-        umask = os.umask(0)
-        os.umask(umask)
-        temporary.chmod(0o666 & ~umask)  # mkstemp makes files for the owner alone
-        temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise

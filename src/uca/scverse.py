@@ -23,7 +23,7 @@ from ._anndata import (
     list_values,
     matrix_of,
     name_groups,
-    optional,
+    scverse_package,
     take,
 )
 from ._containers import is_dask
@@ -155,7 +155,7 @@ def uca(
 
 
 def _check_adata(adata: Any, copy: bool) -> None:
-    if not isinstance(adata, optional("anndata").AnnData):
+    if not isinstance(adata, scverse_package("anndata").AnnData):
         raise TypeError(f"adata must be an AnnData object; got {type(adata).__name__}")
     if copy and adata.isbacked:
         raise ValueError("copy=True needs the data in memory: pass adata.to_memory(), or leave copy=False")
@@ -211,5 +211,5 @@ def _table(groups: Mapping[str | None, Sequence[Any]], labels: Any) -> Any:
         for name, values in groups.items()
         for value in values
     ]
-    frame = optional("pandas").DataFrame(records, columns=["role", "name", "group", "n_cells"])
+    frame = scverse_package("pandas").DataFrame(records, columns=["role", "name", "group", "n_cells"])
     return frame.set_axis(frame.index.astype(str), axis=0)

@@ -16,6 +16,7 @@ try:
 except ImportError:  # the program is installed with the package, its libraries with the extra
     sys.exit("the program needs its libraries: pip install 'unique-component-analysis[cli]'")
 
+from .command import flat
 from .compare import compare
 from .demo import demo
 from .fit import fit
@@ -37,6 +38,6 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "demo": demo,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(command)
+    app.command(name)(flat(command))
 
 __all__ = ["app"]

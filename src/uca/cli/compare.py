@@ -2,34 +2,29 @@
 
 from __future__ import annotations
 
-import json
 import math
 from pathlib import Path
 from typing import Annotated, Any
 
 import numpy as np
 import typer
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from ..comparison import Compared
 from ..comparison import compare as run
 from . import options as o
 from .destination import check_folder, new_folder
 from .inputs import Request, Study, read_study
-from .program import output, say, warnings_as_notes
+from .program import tell, warnings_as_notes
 from .progress import Steps
-from .results import right, scores_csv
+from .results import json_text, line, print_table, scores_csv
 
 FILES = ("scores.csv", "compare.json")
 
 
 def compare(
-    table: o.Target,
-    background: o.Backgrounds = None,
+    *,
+    tables: o.Tables,
     n_components: o.NComponents = 2,
-    by: o.By = None,
-    target: o.TargetValue = None,
     labels: o.Labels = None,
     groups: Annotated[
         str | None, typer.Option(metavar="COLUMN", help="rows that belong together stay on one side of each fold")
@@ -37,25 +32,16 @@ def compare(
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for scores and metrics")
     ] = None,
-    id: o.Id = None,
-    drop: o.Drop = None,
-    missing: o.HowMissing = o.Missing.error,
-    na: o.Na = None,
-    no_header: o.NoHeader = False,
-    scale: o.ScaleBy = o.Scale.own,
-    force: o.Force = False,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
+    columns: o.Columns,
+    scale: o.ScaleBy = o.OWN,
+    output: o.Output,
 ) -> None:
     """PCA, cPCA (automatic alpha), cPCA++, and UCA with backgrounds pooled and split; with metrics if there are labels."""
-    request = Request(
-        table, background or (), by, target, labels, id, drop or (), na or (), not no_header, missing.value, groups
-    )
+    request = Request(tables, columns, labels=labels, groups=groups)
     if out is not None:
-        check_folder(out, FILES, force)
-    with Steps(silent=quiet or as_json) as steps:
-        steps.step(f"reading {table}")
+        check_folder(out, FILES, output.force)
+    with Steps(silent=output.silent) as steps:
+        steps.step(f"reading {tables.table}")
         study = read_study(request)
         notes = list(study.notes)
         with warnings_as_notes(notes):
@@ -63,7 +49,7 @@ def compare(
                 study.target.data(),
                 study.background_data,
                 n_components=n_components,
-                scale=scale.value_for_model,
+                scale=o.SCALES[scale],
                 labels=study.labels,
                 groups=None if groups is None else study.target.columns[groups],
                 on_method=lambda method: steps.step(f"fitting {method}"),
@@ -72,7 +58,8 @@ def compare(
         if out is not None:
             with new_folder(out) as folder:
                 _write(folder, results, study, content)
-    _tell(content, out, quiet, as_json)
+    if tell(content, quiet=output.quiet, as_json=output.as_json):
+        _show(content, out)
 
 
 def _content(results: tuple[Compared, ...], study: Study, notes: list[str]) -> dict[str, Any]:
@@ -93,26 +80,17 @@ def _write(folder: Path, results: tuple[Compared, ...], study: Study, content: d
     scores = np.hstack(list(done.values()))
     text = scores_csv(scores, names, study.target, study.labels, study.label_name)
     (folder / "scores.csv").write_text(text, encoding="utf-8")
-    (folder / "compare.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    (folder / "compare.json").write_text(json_text(content), encoding="utf-8")
 
 
-def _tell(content: dict[str, Any], out: Path | None, quiet: bool, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(content))
-        return
-    say(content["notes"], quiet=quiet)
-    if quiet:
-        return
+def _show(content: dict[str, Any], out: Path | None) -> None:
     names = list(dict.fromkeys(name for row in content["methods"] for name in row if name not in ("method", "note")))
-    table = RichTable("method", *right(*map(_heading, names)), "")
-    for row in content["methods"]:
-        table.add_row(row["method"], *(_number(row.get(name)) for name in names), Text(row["note"]))
-    output().print(table)
-    told = f"AUC, ARI and silhouette tell how well the scores tell {content['labels']!r}, which no method was shown"
+    rows = [(row["method"], *(_number(row.get(name)) for name in names), row["note"]) for row in content["methods"]]
+    print_table(["method", *map(_heading, names)], rows, last="")
     if content["labels"] is not None:
-        output().print(told, highlight=False, markup=False)
+        line(f"AUC, ARI and silhouette tell how well the scores tell {content['labels']!r}, which no method was shown")
     if out is not None:
-        output().print(f"wrote {out}: {', '.join(FILES)}", highlight=False, markup=False, soft_wrap=True)
+        line(f"wrote {out}: {', '.join(FILES)}")
 
 
 def _heading(name: str) -> str:

@@ -12,12 +12,12 @@ import os
 import shutil
 import signal
 import sys
-import tempfile
 import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from .._files import beside
 from .program import usage_error
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
@@ -60,9 +60,9 @@ def new_folder(out: Path) -> Iterator[Path]:
     """A temporary folder that becomes ``out`` if the block succeeds, and vanishes if not."""
     place = out.resolve()
     place.parent.mkdir(parents=True, exist_ok=True)
-    temporary = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}."))
+    temporary = beside(place)
     try:
-        temporary.chmod(0o777 & ~_umask())  # mkdtemp makes folders for the owner alone
+        temporary.mkdir()
         yield temporary
         with _no_interrupt():
             _put(temporary, place)
@@ -70,27 +70,13 @@ def new_folder(out: Path) -> Iterator[Path]:
         shutil.rmtree(temporary, ignore_errors=True)
 
 
-def write_file(out: Path, text: str) -> None:
-    """Write a text file by way of a temporary one."""
-    place = out.resolve()
-    place.parent.mkdir(parents=True, exist_ok=True)
-    handle, name = tempfile.mkstemp(dir=place.parent, prefix=f".{place.name}.")
-    try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="") as stream:
-            stream.write(text)
-        Path(name).chmod(0o666 & ~_umask())
-        Path(name).replace(place)
-    finally:
-        Path(name).unlink(missing_ok=True)
-
-
 def _put(temporary: Path, place: Path) -> None:
     """Give the folder its name; what had the name before is under the temporary one afterwards."""
     if not place.exists():
         temporary.rename(place)
     elif not _exchange(temporary, place):
-        old = Path(tempfile.mkdtemp(dir=place.parent, prefix=f".{place.name}.old."))
-        place.replace(old)
+        old = beside(place)
+        place.rename(old)
         try:
             temporary.rename(place)
         except BaseException:
@@ -120,9 +106,3 @@ def _no_interrupt() -> Iterator[None]:
         yield
     finally:
         signal.signal(signal.SIGINT, before)
-
-
-def _umask() -> int:
-    umask = os.umask(0)
-    os.umask(umask)
-    return umask

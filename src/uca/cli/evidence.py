@@ -9,17 +9,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from rich.table import Table as RichTable
-
 from .._types import Array
+from ..estimators.names import component_names, component_prefix
 from ..estimators.uca import UCA
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest, uniqueness_test
 from ..inference.sample import MIN_SUBJECTS
 from ..inference.uniqueness import N_SPLITS, p_text
 from .inputs import Study
-from .program import output
 from .progress import Steps
-from .results import cell, csv_text, line, right, row_ids
+from .results import csv_text, line, print_table
 
 SPLITS, ALPHA, SEED = N_SPLITS, 0.05, 0
 
@@ -64,8 +62,9 @@ def run_test(
     )
 
 
-def describe_test(test: UniquenessTest) -> dict[str, Any]:
-    """The result of a test as plain numbers and text for JSON."""
+def describe_test(test: UniquenessTest, model: UCA) -> dict[str, Any]:
+    """The result of a test as plain numbers and text for JSON; components are called as the model's."""
+    names = component_names(model, len(test.pvalues))
     return {
         "n_unique": test.n_unique_,
         "sentence": test.sentence,
@@ -77,13 +76,12 @@ def describe_test(test: UniquenessTest) -> dict[str, Any]:
             {"name": name, "rows": rows, "subjects": count}
             for name, rows, count in zip(test.background_names, test.n_rows[1:], test.n_subjects[1:], strict=True)
         ],
-        "components": [_tested(test, i) for i in range(len(test.pvalues))],
+        "components": [{"name": name, **_tested(test, i)} for i, name in enumerate(names)],
     }
 
 
 def _tested(test: UniquenessTest, i: int) -> dict[str, Any]:
     return {
-        "name": f"UC{i + 1}",
         "unique": i < test.n_unique_,
         "p": _number(test.pvalues[i]),
         "average_p": _number(test.average_pvalues[i]),
@@ -120,18 +118,16 @@ def show_test(found: dict[str, Any]) -> None:
     """Print held-out variances, p-values, and the sentence."""
     names = [row["name"] for row in found["backgrounds"]]
     line(f"Variance on held-out rows, with {100 * (1 - found['alpha']):g} % intervals")
-    table = RichTable("component", *right("target", *(f"in {name}" for name in names)))
+    variances, pvalues = [], []
     for row in found["components"]:
-        parts = (row["target"], *(row["backgrounds"][name] for name in names))
-        table.add_row(row["name"], *(_spread(**part) for part in parts))
-    output().print(table)
+        others = [row["backgrounds"][name] for name in names]
+        variances.append((row["name"], *(_spread(**part) for part in (row["target"], *others))))
+        values = (*(part["p"] for part in others), row["average_p"], row["p"])
+        pvalues.append((row["name"], *map(_p, values), "yes" if row["unique"] else "no"))
+    print_table(["component", "target", *(f"in {name}" for name in names)], variances)
     line("p-values: does the target vary more?")
-    heads = right(*(f"than {name}" for name in names), "than an average direction", "overall")
-    table = RichTable("component", *heads, "unique")
-    for row in found["components"]:
-        values = (*(row["backgrounds"][name]["p"] for name in names), row["average_p"], row["p"])
-        table.add_row(row["name"], *map(_p, values), "yes" if row["unique"] else "no")
-    output().print(table)
+    heads = ["component", *(f"than {name}" for name in names), "than an average direction", "overall"]
+    print_table(heads, pvalues, last="unique")
     line(found["sentence"])
 
 
@@ -167,34 +163,33 @@ def show_influence(found: dict[str, Any]) -> None:
     k, value = found["n_components"], found["attainable_variance"]
     which = "the first component" if k == 1 else f"the first {k} components"
     line(f"Influence of the backgrounds on {which}; with all of them the attainable target variance is {value:.4g}")
-    heads = right("its lambda", "attainable variance", "gain", "cosine, first", "cosine, space")
-    table = RichTable("left out", *heads)
-    for row in found["backgrounds"]:
-        _influence_row(table, row["name"], f"{row['lambda']:.4g}", row["attainable_variance_without"], row)
+    rows = [
+        _influence_row(row["name"], f"{row['lambda']:.4g}", row["attainable_variance_without"], row)
+        for row in found["backgrounds"]
+    ]
     if pooled := found["pooled"]:
-        _influence_row(table, "(none: all pooled)", "", pooled["attainable_variance"], pooled)
-    output().print(table)
+        rows.append(_influence_row("(none: all pooled)", "", pooled["attainable_variance"], pooled))
+    print_table(["left out", "its lambda", "attainable variance", "gain", "cosine, first", "cosine, space"], rows)
     line(found["sentence"])
 
 
-def _influence_row(table: RichTable, name: str, weight: str, value: float, row: dict[str, Any]) -> None:
+def _influence_row(name: str, weight: str, value: float, row: dict[str, Any]) -> list[str]:
     cosines = (f"{row[key]:.2f}" for key in ("cosine", "subspace_cosine"))
-    table.add_row(cell(name), weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines)
+    return [name, weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines]
 
 
-def describe_leverage(leverage: RowLeverage, study: Study) -> dict[str, Any]:
+def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict[str, Any]:
     """How many rows carry half of each component, and which where they are few, for JSON."""
-    ids = row_ids(study.target)
     rows = [
         {
-            "name": f"UC{i + 1}",
+            "name": name,
             "rows_with_half": int(leverage.n_half[i]),
             "few": bool(leverage.few[i]),
             "outlying": [ids[row] for row in leverage.outlying(i)],
         }
-        for i in range(len(leverage.n_half))
+        for i, name in enumerate(component_names(model))
     ]
-    return {"components": rows, "warnings": leverage.warnings_about(ids, "UC")}
+    return {"components": rows, "warnings": leverage.warnings_about(ids, component_prefix(model))}
 
 
 def show_leverage(found: dict[str, Any]) -> None:
@@ -203,7 +198,7 @@ def show_leverage(found: dict[str, Any]) -> None:
         line(warning)
 
 
-def describe_bootstrap(found: Bootstrap) -> dict[str, Any]:
+def describe_bootstrap(found: Bootstrap, model: UCA) -> dict[str, Any]:
     """How well components are found again, for JSON."""
     return {
         "n_resamples": len(found.cosines),
@@ -212,12 +207,12 @@ def describe_bootstrap(found: Bootstrap) -> dict[str, Any]:
         "n_features": int(found.reliable.shape[1]),
         "components": [
             {
-                "name": f"UC{i + 1}",
+                "name": name,
                 "stability": float(found.stability_[i]),
                 "subspace_stability": float(found.subspace_stability_[i]),
                 "reliable_features": found.reliable_features(i),
             }
-            for i in range(len(found.stability_))
+            for i, name in enumerate(component_names(model))
         ],
     }
 
@@ -225,11 +220,15 @@ def describe_bootstrap(found: Bootstrap) -> dict[str, Any]:
 def show_bootstrap(found: dict[str, Any]) -> None:
     """Print how stable components are."""
     line(f"Stability over {found['n_resamples']} resamples: median cosine with the component of all rows")
-    table = RichTable("component", *right("stability", "of the space so far", "reliable features"))
-    for row in found["components"]:
-        values = (f"{row[key]:.2f}" for key in ("stability", "subspace_stability"))
-        table.add_row(row["name"], *values, f"{len(row['reliable_features'])} of {found['n_features']}")
-    output().print(table)
+    rows = [
+        (
+            row["name"],
+            *(f"{row[key]:.2f}" for key in ("stability", "subspace_stability")),
+            f"{len(row['reliable_features'])} of {found['n_features']}",
+        )
+        for row in found["components"]
+    ]
+    print_table(["component", "stability", "of the space so far", "reliable features"], rows)
     if found["n_unconverged"]:
         line(f"{found['n_unconverged']} fits did not reach the tolerance.")
 

@@ -2,46 +2,39 @@
 
 from __future__ import annotations
 
-import json
 import time
+from copy import copy
 from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
+import numpy as np
 import typer
 
 from .. import persistence
+from ..estimators.names import component_names
 from ..estimators.uca import UCA
 from . import evidence as e
 from . import options as o
 from .destination import check_folder, new_folder
 from .inputs import Request, Study, read_study, stem
-from .program import say, usage_error, warnings_as_notes
+from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
-from .results import component_names, components_csv, describe, line, scores_csv, show
+from .results import components_csv, describe, json_text, line, made_from, scores_csv, show
 
 FILES = ("scores.csv", "components.csv", "summary.json", "model.skops", "report.html")
 
 
 def fit(
-    table: o.Target,
-    background: o.Backgrounds = None,
+    *,
+    tables: o.Tables,
     n_components: o.NComponents = 2,
-    by: o.By = None,
-    target: o.TargetValue = None,
     labels: o.Labels = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the results (default: uca-TARGET)")
     ] = None,
-    id: o.Id = None,
-    drop: o.Drop = None,
-    missing: o.HowMissing = o.Missing.error,
-    na: o.Na = None,
-    no_header: o.NoHeader = False,
-    scale: o.ScaleBy = o.Scale.own,
-    components: o.Components = o.Kind.joint,
-    bound: o.Bound = None,
+    columns: o.Columns,
+    how: o.Model,
     test: Annotated[bool, typer.Option("--test", help="test the components, as uca test does")] = False,
     groups: o.Groups = None,
     image_shape: Annotated[
@@ -49,10 +42,7 @@ def fit(
     ] = None,
     title: Annotated[str | None, typer.Option(help="title of the report")] = None,
     report: Annotated[bool, typer.Option("--report/--no-report", help="write report.html")] = True,
-    force: o.Force = False,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
+    output: o.Output,
 ) -> None:
     """Find what varies in TARGET and not in its backgrounds.
 
@@ -60,33 +50,31 @@ def fit(
 
     One file with a column of groups: uca fit all.csv --by group --target treated -b control -b other
     """
-    out = Path(f"uca-{stem(table)}") if out is None else out
+    out = Path(f"uca-{stem(tables.table)}") if out is None else out
     shape = None if image_shape is None else parse_shape(image_shape)
-    request = Request(
-        table, background or (), by, target, labels, id, drop or (), na or (), not no_header, missing.value, groups
-    )
+    request = Request(tables, columns, labels=labels, groups=groups)
     if groups is not None and not test:
         raise usage_error(f"--groups {groups} is for --test: add it, or leave the column out with --drop {groups}")
-    check_folder(out, FILES, force)
-    parameters = {
-        "n_components": n_components,
-        "scale": scale.value_for_model,
-        "components": components.value,
-        "bound": "mean" if bound is None else bound,
-    }
-    with Steps(silent=quiet or as_json) as steps:
-        steps.step(f"reading {table}")
+    check_folder(out, FILES, output.force)
+    with Steps(silent=output.silent) as steps:
+        steps.step(f"reading {tables.table}")
         study = read_study(request)
         subjects = e.subjects(study, groups) if test else None
         notes = list(study.notes)
         started = time.perf_counter()
         with warnings_as_notes(notes):
-            model = fit_model(study, parameters, steps)
+            model = fit_model(study, {"n_components": n_components, **how.parameters}, steps)
         seconds = time.perf_counter() - started
-        summary = {**describe(model), **_made_from(study, out, seconds)}
+        summary = {
+            **describe(model),
+            **made_from(study),
+            "labels": study.label_name,
+            "seconds": seconds,
+            "out": str(out),
+        }
         tested = e.run_test(study, model, subjects, steps) if test else None
         if tested is not None:
-            summary["test"] = e.describe_test(tested)
+            summary["test"] = e.describe_test(tested, model)
         with new_folder(out) as folder, warnings_as_notes(notes):
             steps.step("writing")
             _write(folder, model, study)
@@ -96,20 +84,17 @@ def fit(
                 notes += write_report(model, folder / "report.html", study, **extras)
             summary["notes"] = list(dict.fromkeys(notes))
             summary["files"] = [name for name in FILES if (folder / name).exists() or name == "summary.json"]
-            (folder / "summary.json").write_text(json.dumps(summary, indent=1) + "\n", encoding="utf-8")
-    _tell(summary, table, out, quiet, as_json)
+            (folder / "summary.json").write_text(json_text(summary), encoding="utf-8")
+    if tell(summary, quiet=output.quiet, as_json=output.as_json):
+        _show(summary, tables.table, out)
 
 
 def fit_model(study: Study, parameters: dict[str, Any], steps: Steps) -> UCA:
-    """Fit, with the names of the features whatever the data is held in."""
+    """Fit; the names of the features are in the model where the data carries them."""
     steps.step("fitting")
     model = UCA(**parameters, verbose=steps.on_pass)
     model.fit(study.target.data(), backgrounds=study.background_data)
     model.set_params(verbose=False)  # a model file holds no functions
-    if study.target.features is not None and not hasattr(model, "feature_names_in_"):
-        import numpy as np
-
-        model.feature_names_in_ = np.array(study.target.features, dtype=object)
     return model
 
 
@@ -145,29 +130,19 @@ def _write(folder: Path, model: UCA, study: Study) -> None:
     text = scores_csv(scores, component_names(model), study.target, study.labels, study.label_name)
     (folder / "scores.csv").write_text(text, encoding="utf-8")
     (folder / "components.csv").write_text(components_csv(model, study.target.features), encoding="utf-8")
-    persistence.save(model, folder / "model.skops")
+    persistence.save(_named(model, study.target.features), folder / "model.skops")
 
 
-def _made_from(study: Study, out: Path, seconds: float) -> dict[str, Any]:
-    return {
-        "version": version("unique-component-analysis"),
-        "target": {"source": study.target.source, "rows": len(study.target)},
-        "background_sources": {
-            name: {"source": table.source, "rows": len(table)} for name, table in study.backgrounds.items()
-        },
-        "labels": study.label_name,
-        "seconds": seconds,
-        "out": str(out),
-    }
+def _named(model: UCA, features: tuple[str, ...] | None) -> UCA:
+    """The model with the names of its features: a sparse matrix does not carry them, but the file has to."""
+    if features is None or hasattr(model, "feature_names_in_"):
+        return model
+    model = copy(model)
+    model.feature_names_in_ = np.array(features, dtype=object)
+    return model
 
 
-def _tell(summary: dict[str, Any], table: Path, out: Path, quiet: bool, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(summary))
-        return
-    say(summary["notes"], quiet=quiet)
-    if quiet:
-        return
+def _show(summary: dict[str, Any], table: Path, out: Path) -> None:
     show(summary)
     if "test" in summary:
         line(summary["test"]["sentence"])

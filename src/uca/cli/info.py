@@ -6,6 +6,7 @@ import json
 
 import typer
 
+from .._readable import listed
 from . import options as o
 from .program import say, warnings_as_notes
 from .results import describe, show
@@ -26,5 +27,4 @@ def info(model_file: ModelFile, as_json: o.Json = False, debug: o.Debug = False)
     say(notes)
     show(found)
     if names is not None:
-        more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-        typer.echo(f"features: {', '.join(map(str, names[:8]))}{more}")
+        typer.echo(f"features: {listed(list(map(str, names)))}")

@@ -14,34 +14,25 @@ from typing import Any
 
 import numpy as np
 
+from .._labels import as_text
 from .._types import Array
 from ..io import FORMATS, Raw, Table, find_labels, format_of, handle_missing, match_features, read_raw, split
-from .program import usage_error
+from .options import Columns, Tables
+from .program import in_options, usage_error
 
 
 @dataclass(frozen=True)
 class Request:
-    """The options that say what to read and how."""
+    """What to read and how; ``labels`` and ``groups`` are as the options of these names."""
 
-    table: Path
-    backgrounds: Sequence[str] = ()
-    by: str | None = None
-    target: str | None = None
+    tables: Tables
+    columns: Columns
     labels: str | None = None
-    id: str | None = None
-    drop: Sequence[str] = ()
-    na: Sequence[str] = ()
-    header: bool = True
-    missing: str = "error"
-    groups: str | None = None  # a column: rows that belong together
+    groups: str | None = None
     find_labels: bool = True  # look for labels where none are named
 
     def __post_init__(self) -> None:
-        if not self.backgrounds:
-            raise usage_error("name at least one background with -b")
-        if (self.by is None) != (self.target is None):
-            raise usage_error("--by and --target go together: --by COLUMN --target VALUE")
-        if self.groups is not None and self.groups in (self.by, self.id, *self.drop):
+        if self.groups is not None and self.groups in (self.tables.by, self.columns.id, *self.columns.drop):
             raise usage_error(f"--groups {self.groups}: --by, --id or --drop names that column too; name another")
 
 
@@ -65,6 +56,12 @@ class Study:
         """Backgrounds as a model takes them."""
         return {name: table.data() for name, table in self.backgrounds.items()}
 
+    @property
+    def sources(self) -> dict[str, Any]:
+        """Files and their rows, for JSON."""
+        target, *others = ({"source": table.source, "rows": len(table)} for table in self.tables)
+        return {"target": target, "background_sources": dict(zip(self.backgrounds, others, strict=True))}
+
     def groups(self, column: str | None) -> list[Array] | None:
         """The entries of a column for the target and each background, which must all have it; None for no column."""
         return None if column is None else [_entries(table, column) for table in self.tables]
@@ -85,21 +82,21 @@ def _entries(table: Table, column: str) -> Array:
 
 def read_study(request: Request) -> Study:
     """Read, match and complete the tables that a request names."""
-    target, backgrounds = _by_column(request) if request.by is not None else _by_file(request)
+    target, backgrounds = _by_column(request) if request.tables.by is not None else _by_file(request)
     target, name = _with_labels(target, request)
     tables = {"target": target, **{f"background {key}": table for key, table in backgrounds.items()}}
-    tables = handle_missing(tables, request.missing)
+    tables = handle_missing(tables, request.columns.missing)
     target, *others = tables.values()
     notes = [
         f"{table.source}: {note}" if table.source not in note else note
         for table in tables.values()
-        for note in table.notes
+        for note in map(in_options, table.notes)
     ]
     labels = None if name is None else target.columns[name]
     return Study(target, dict(zip(backgrounds, others, strict=True)), labels, name, tuple(dict.fromkeys(notes)))
 
 
-def read_one(path: Path, *, na: Sequence[str] = (), header: bool = True) -> Raw:
+def read_one(path: Path, columns: Columns) -> Raw:
     """One file; wrong names of files are wrong usage."""
     try:
         format_of(path)
@@ -107,21 +104,21 @@ def read_one(path: Path, *, na: Sequence[str] = (), header: bool = True) -> Raw:
         raise usage_error(str(error)) from None
     if not path.exists():
         raise usage_error(f"{path} does not exist")
-    return read_raw(path, na=na, header=header)
+    return read_raw(path, na=columns.na, header=not columns.no_header)
 
 
 def _by_file(request: Request) -> tuple[Table, dict[str, Table]]:
-    files = _named_files(request.backgrounds)
-    raws = [read_one(path, na=request.na, header=request.header) for path in (request.table, *files.values())]
+    columns, files = request.columns, _named_files(request.tables.background)
+    raws = [read_one(path, columns) for path in (request.tables.table, *files.values())]
     aside = [name for name in (request.labels,) if name is not None and name in raws[0].names]
     aside += [] if request.groups in (None, *aside) else [str(request.groups)]
-    _check_named([*request.drop, *([] if request.id in (None, "none") else [str(request.id)])], raws)
+    _check_named([*columns.drop, *([] if columns.id in (None, "none") else [str(columns.id)])], raws)
     tables = [
         split(
             raw,
-            id=request.id if request.id == "none" or request.id in raw.names else None,
+            id=columns.id if columns.id == "none" or columns.id in raw.names else None,
             aside=_present(aside, raw),
-            drop=_present(request.drop, raw),
+            drop=_present(columns.drop, raw),
         )
         for raw in raws
     ]
@@ -162,22 +159,22 @@ def _check_named(names: Sequence[str], raws: Sequence[Raw]) -> None:
 
 
 def _by_column(request: Request) -> tuple[Table, dict[str, Table]]:
-    raw = read_one(request.table, na=request.na, header=request.header)
-    by = str(request.by)
+    raw = read_one(request.tables.table, request.columns)
+    by = str(request.tables.by)
     named = [by, *([request.groups] if request.groups else [])]
-    _check_named([*named, *request.drop], [raw])
+    _check_named([*named, *request.columns.drop], [raw])
     aside = _present([*named, *([request.labels] if request.labels else [])], raw)
-    table = split(raw, id=request.id, aside=dict.fromkeys(aside), drop=request.drop)
+    table = split(raw, id=request.columns.id, aside=dict.fromkeys(aside), drop=request.columns.drop)
     groups = table.columns[by]
     table = replace(
         table, columns={name: column for name, column in table.columns.items() if name != by or name == request.labels}
     )
-    target = _group(table, groups, str(request.target), by)
+    target = _group(table, groups, str(request.tables.target), by)
     backgrounds: dict[str, Table] = {}
-    for text in request.backgrounds:
+    for text in request.tables.background:
         name, equals, value = text.partition("=")
         name, value = (name, value) if equals and text not in groups else (text, text)
-        if value == request.target:
+        if value == request.tables.target:
             raise usage_error(f"{value!r} is the target; a background must be another group")
         if name in backgrounds:
             raise usage_error(f"two backgrounds are called {name!r}")
@@ -217,7 +214,7 @@ def _with_labels(target: Table, request: Request) -> tuple[Table, str | None]:
 
 def _label_file(path: Path, target: Table, request: Request) -> tuple[str, Array]:
     """Labels from a file: matched by id where both have ids, else by order."""
-    raw = read_one(path, na=request.na, header=request.header)
+    raw = read_one(path, request.columns)
     names, columns = _text_columns(raw)
     known = set() if target.ids is None else set(target.ids)
     ids = next((name for name in names if known and known <= set(columns[name])), None)
@@ -236,8 +233,6 @@ def _label_file(path: Path, target: Table, request: Request) -> tuple[str, Array
 
 
 def _text_columns(raw: Raw) -> tuple[list[str], dict[str, Array]]:
-    from ..io.columns import as_text
-
     if raw.frame is None:
         columns = {name: as_text(column) for name, column in raw.columns.items()}
         if not columns and raw.values is not None and raw.values.shape[1] == 1:

@@ -1,76 +1,114 @@
-"""Options that several commands have, declared once."""
+"""Options that several commands have, declared once: alone, or in blocks of those that go together."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
+from ..io import MISSING
+from .program import usage_error
 
-class Missing(StrEnum):
-    """What to do with missing values; the names are those of :data:`uca.io.MISSING`."""
-
-    error = "error"
-    mean = "mean"
-    median = "median"
-    zero = "zero"
-    drop_rows = "drop-rows"
-    drop_columns = "drop-columns"
-
-
-class Scale(StrEnum):
-    """What each dataset is divided by."""
-
-    own = "own"
-    target = "target"
-    none = "none"
-
-    @property
-    def value_for_model(self) -> bool | str:
-        """The same as a parameter of the models."""
-        return "target" if self is Scale.target else self is Scale.own
+SCALES: dict[str, bool | str] = {
+    "own": True,
+    "target": "target",
+    "none": False,
+}  # as the program calls them
+Missing = StrEnum("Missing", {name.replace("-", "_"): name for name in MISSING})  # type: ignore[misc]  # of the library
+Scale = StrEnum("Scale", list(SCALES))  # type: ignore[misc]
+Kind = StrEnum("Kind", ["joint", "sequential"])
+ERROR, OWN = Missing("error"), Scale("own")
 
 
-class Kind(StrEnum):
-    """How later components are found."""
-
-    joint = "joint"
-    sequential = "sequential"
-
-
-Target = Annotated[
-    Path, typer.Argument(metavar="TARGET", help="table of the target, or with --by of all groups", show_default=False)
-]
-Backgrounds = Annotated[
-    list[str] | None,
-    typer.Option("--background", "-b", metavar="[NAME=]FILE|VALUE", help="a background: a file, or with --by a group"),
-]
 NComponents = Annotated[int, typer.Option("--n-components", "-k", min=1, help="number of components")]
-By = Annotated[str | None, typer.Option(metavar="COLUMN", help="the column that tells groups apart, in one table")]
-TargetValue = Annotated[
-    str | None, typer.Option("--target", metavar="VALUE", help="with --by: the group that is the target")
-]
 Labels = Annotated[
     str | None,
     typer.Option(metavar="FILE|COLUMN", help="labels of the target's rows, for colours and metrics; never fitted on"),
 ]
-Id = Annotated[str | None, typer.Option("--id", metavar="COLUMN", help="the column of row ids; 'none' for no ids")]
-Drop = Annotated[list[str] | None, typer.Option(metavar="COLUMN", help="a column to leave out; may be repeated")]
-Na = Annotated[list[str] | None, typer.Option("--na", metavar="WORD", help="a word that means missing, in text files")]
-NoHeader = Annotated[bool, typer.Option("--no-header", help="text files begin with data, not with names")]
-HowMissing = Annotated[Missing, typer.Option("--missing", help="what to do with missing values")]
 Groups = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="subjects of the rows, in every table: equal values are one subject"),
 ]
 ScaleBy = Annotated[Scale, typer.Option("--scale", help="standard deviations that a dataset is divided by")]
-Components = Annotated[Kind, typer.Option(help="whether only the first or every component is bound")]
-Bound = Annotated[
-    float | None, typer.Option(help="variance allowed in each background (default: what a random direction has)")
-]
-Force = Annotated[bool, typer.Option("--force", help="replace an earlier result")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for scripts")]
-Quiet = Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")]
 Debug = Annotated[bool, typer.Option("--debug", help="show where an error comes from")]
+
+
+@dataclass(frozen=True)
+class Tables:
+    """The target and its backgrounds: files of their own, or groups of one."""
+
+    table: Annotated[
+        Path,
+        typer.Argument(metavar="TARGET", help="table of the target, or with --by of all groups", show_default=False),
+    ]
+    background: Annotated[
+        list[str],
+        typer.Option(
+            "--background", "-b", metavar="[NAME=]FILE|VALUE", help="a background: a file, or with --by a group"
+        ),
+    ] = field(default_factory=list)
+    by: Annotated[
+        str | None, typer.Option(metavar="COLUMN", help="the column that tells groups apart, in one table")
+    ] = None
+    target: Annotated[
+        str | None, typer.Option("--target", metavar="VALUE", help="with --by: the group that is the target")
+    ] = None
+
+    def __post_init__(self) -> None:
+        if not self.background:
+            raise usage_error("name at least one background with -b")
+        if (self.by is None) != (self.target is None):
+            raise usage_error("--by and --target go together: --by COLUMN --target VALUE")
+
+
+@dataclass(frozen=True)
+class Columns:
+    """How files are read: which columns, and what is missing in them."""
+
+    id: Annotated[
+        str | None, typer.Option("--id", metavar="COLUMN", help="the column of row ids; 'none' for no ids")
+    ] = None
+    drop: Annotated[list[str], typer.Option(metavar="COLUMN", help="a column to leave out; may be repeated")] = field(
+        default_factory=list
+    )
+    missing: Annotated[Missing, typer.Option("--missing", help="what to do with missing values")] = ERROR
+    na: Annotated[list[str], typer.Option("--na", metavar="WORD", help="a word that means missing, in text files")] = (
+        field(default_factory=list)
+    )
+    no_header: Annotated[bool, typer.Option("--no-header", help="text files begin with data, not with names")] = False
+
+
+@dataclass(frozen=True)
+class Model:
+    """What is fitted."""
+
+    scale: ScaleBy = OWN
+    components: Annotated[Kind, typer.Option(help="whether only the first or every component is bound")] = Kind.joint
+    bound: Annotated[
+        float | None, typer.Option(help="variance allowed in each background (default: what a random direction has)")
+    ] = None
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """Parameters of :class:`uca.UCA`."""
+        bound = "mean" if self.bound is None else self.bound
+        return {"scale": SCALES[self.scale], "components": self.components.value, "bound": bound}
+
+
+@dataclass(frozen=True)
+class Output:
+    """What is replaced, printed and kept quiet."""
+
+    force: Annotated[bool, typer.Option("--force", help="replace an earlier result")] = False
+    as_json: Json = False
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False
+    debug: Debug = False
+
+    @property
+    def silent(self) -> bool:
+        """Whether nothing but the result is printed."""
+        return self.quiet or self.as_json

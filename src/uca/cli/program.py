@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import shlex
 import sys
 import traceback
 import warnings
@@ -14,7 +16,10 @@ import typer
 from rich.console import Console
 from typer.core import TyperGroup
 
+from ..io import Advice, Hint, TableError
+
 USAGE, DATA, INTERRUPTED = 2, 1, 130
+OPTIONS = {"how": "--missing", "header": "--no-header"}  # that are not called as the parameter is
 WIDTH = 140  # of tables where there is no terminal to fit into
 # Typer carries its own copy of click in some versions: find the class that all wrong usage derives from by its heir.
 WrongUsage: Any = typer.BadParameter.__base__
@@ -56,7 +61,8 @@ class Program(TyperGroup):
 
 def explain(error: Exception, command: str = "uca") -> tuple[str, int]:
     """One line for an exception, and its exit code."""
-    text = " ".join((error.format_message() if isinstance(error, WrongUsage) else str(error)).split())
+    told = error.format_message() if isinstance(error, WrongUsage) else str(error)
+    text = " ".join((in_options(error.advice) if isinstance(error, TableError) else told).split())
     if isinstance(error, WrongUsage):
         stop = "" if text.endswith((".", "?")) else "."
         return f"{command}: {text}{stop} See {command} --help", USAGE
@@ -75,7 +81,18 @@ def usage_error(text: str) -> Exception:
     return error
 
 
-def output() -> Console:
+def in_options(text: str) -> str:
+    """A note or an error of a table, with the options of the program in place of the library's parameters."""
+    return text.told(_option) if isinstance(text, Advice) else text
+
+
+def _option(hint: Hint) -> str:
+    words = [word for value in hint.values for word in (value if isinstance(value, list) else [value])]
+    choices = "|".join(shlex.quote(word) for word in words if isinstance(word, str))
+    return f"{OPTIONS.get(hint.parameter, f'--{hint.parameter}')} {choices}".rstrip()
+
+
+def terminal() -> Console:
     """Where results go."""
     return Console() if sys.stdout.isatty() else Console(width=WIDTH)
 
@@ -86,6 +103,15 @@ def say(notes: Sequence[str], *, quiet: bool = False) -> None:
         typer.echo(f"note: {' '.join(note.split())}", err=True)
 
 
+def tell(content: dict[str, Any], *, quiet: bool, as_json: bool) -> bool:
+    """Print what was found as JSON, or its notes; whether tables for people are to follow."""
+    if as_json:
+        typer.echo(json.dumps(content))
+        return False
+    say(content["notes"], quiet=quiet)
+    return not quiet
+
+
 @contextmanager
 def warnings_as_notes(notes: list[str]) -> Iterator[None]:
     """Collect what libraries warn of; warnings meant for programmers are dropped."""
@@ -93,8 +119,7 @@ def warnings_as_notes(notes: list[str]) -> Iterator[None]:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
         yield
-    # scikit-learn is told of names of sparse columns by nobody; they were matched when the file was read.
-    notes += [str(w.message) for w in caught if "valid feature names" not in str(w.message)]
+    notes += [str(w.message) for w in caught]
 
 
 def print_version(wanted: bool) -> None:
@@ -110,6 +135,3 @@ def describe_program(
     ] = False,
 ) -> None:
     """Unique Component Analysis: what one dataset has and others do not."""
-
-
-__all__ = ["Program", "describe_program", "explain", "output", "say", "usage_error", "warnings_as_notes"]

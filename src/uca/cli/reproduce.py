@@ -11,7 +11,7 @@ from rich.table import Table
 
 from ..reproduce import REPRODUCTIONS, Outcome
 from .options import Debug
-from .program import output
+from .program import terminal
 
 Name = StrEnum("Name", {name: name for name in REPRODUCTIONS})  # type: ignore[misc]  # names come from the registry
 
@@ -32,7 +32,7 @@ def reproduce(
     written = outcome.write(out)
     show(outcome)
     for path in written:
-        output().print(f"wrote {path}", highlight=False, markup=False)
+        terminal().print(f"wrote {path}", highlight=False, markup=False)
 
 
 def show(outcome: Outcome) -> None:
@@ -41,6 +41,6 @@ def show(outcome: Outcome) -> None:
     table = Table(*columns, title=outcome.title)
     for row in outcome.table:
         table.add_row(*(f"{row[c]:.3f}" if isinstance(row[c], float) else str(row[c]) for c in columns))
-    output().print(table)
+    terminal().print(table)
     for note in outcome.notes:
-        output().print(note, highlight=False, markup=False)
+        terminal().print(note, highlight=False, markup=False)

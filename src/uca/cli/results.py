@@ -4,20 +4,32 @@ from __future__ import annotations
 
 import csv
 import io
+import json
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict
+from importlib.metadata import version
 from typing import Any
 
 import numpy as np
 from rich.table import Table as RichTable
+from rich.text import Text
 
 from .._types import Array
+from ..estimators.names import component_names
+from ..estimators.summary import exceeds_bound
 from ..io import Table
-from .program import output
+from .inputs import Study
+from .program import terminal
 
 
-def component_names(model: Any) -> list[str]:
-    """UC1, UC2, …, counted as the tables count."""
-    return [f"UC{i + 1}" for i in range(model.components_.shape[0])]
+def made_from(study: Study) -> dict[str, Any]:
+    """What a result was made from and by, for JSON."""
+    return {"version": version("unique-component-analysis"), **study.sources}
+
+
+def json_text(content: dict[str, Any]) -> str:
+    """The content of a JSON file."""
+    return json.dumps(content, indent=1) + "\n"
 
 
 def scores_csv(
@@ -104,24 +116,24 @@ def show(found: dict[str, Any]) -> None:
     rows = "?" if found["n_samples"] is None else found["n_samples"]
     line(f"{found['method']}: target {rows} x {found['n_features']}, {len(backgrounds)} background(s)")
     if any("lambda" in row for row in backgrounds):
-        table = RichTable("background", *right("lambda", "bound"))
-        for row in backgrounds:
-            table.add_row(cell(row["name"]), f"{row['lambda']:.6g}", f"{row['bound']:.4g}")
-        output().print(table)
-    table = RichTable(
-        "component", *right("variance in target", "% of target", *(f"in {b['name']}" for b in backgrounds))
+        weights = [(row["name"], f"{row['lambda']:.6g}", f"{row['bound']:.4g}") for row in backgrounds]
+        print_table(["background", "lambda", "bound"], weights)
+    bounds = [row.get("bound", np.inf) for row in backgrounds]
+    variances = np.array([list(row["background_variance"].values()) for row in components])
+    above = exceeds_bound(variances, bounds)
+    print_table(
+        ["component", "variance in target", "% of target", *(f"in {row['name']}" for row in backgrounds)],
+        [
+            (
+                row["name"],
+                f"{row['target_variance']:.4g}",
+                f"{100 * row['target_share']:.1f}",
+                *(f"{value:.4g}{'*' * over}" for value, over in zip(*pair, strict=True)),
+            )
+            for row, *pair in zip(components, variances, above.tolist(), strict=True)
+        ],
     )
-    bounds = {row["name"]: row.get("bound", np.inf) for row in backgrounds}
-    over = False
-    for row in components:
-        marks = {
-            name: "*" if value > bounds[name] * (1 + 1e-6) else "" for name, value in row["background_variance"].items()
-        }
-        over = over or any(marks.values())
-        values = (f"{value:.4g}{marks[name]}" for name, value in row["background_variance"].items())
-        table.add_row(row["name"], f"{row['target_variance']:.4g}", f"{100 * row['target_share']:.1f}", *values)
-    output().print(table)
-    if over:
+    if above.any():
         line("* more than the bound: only the first component is bound, --components sequential bounds them all")
     if "certificate" in found:
         line(found["certificate"]["message"])
@@ -129,20 +141,18 @@ def show(found: dict[str, Any]) -> None:
         line(f"alpha {found['alpha']:.4g}")
 
 
-def right(*names: str) -> list[Any]:
-    """Columns of numbers."""
-    from rich.table import Column
-
-    return [Column(cell(name), justify="right") for name in names]
-
-
-def cell(text: str) -> Any:
-    """Text of a table as it is."""
-    from rich.text import Text
-
-    return Text(text)  # names of files may hold square brackets
+def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, last: str | None = None) -> None:
+    """Print rows under their heads: a name, numbers to the right, and with ``last`` a column of words."""
+    table = RichTable()
+    for i, head in enumerate(heads):
+        table.add_column(Text(head), justify="right" if i else "left")  # as it is: names may hold square brackets
+    if last is not None:
+        table.add_column(last)
+    for row in rows:
+        table.add_row(*map(Text, row))
+    terminal().print(table)
 
 
 def line(text: str) -> None:
     """Print a sentence, as it is and unbroken."""
-    output().print(text, highlight=False, markup=False, soft_wrap=True)
+    terminal().print(text, highlight=False, markup=False, soft_wrap=True)

@@ -6,16 +6,14 @@ not how it ended.
 
 from __future__ import annotations
 
-import json
 import time
-from importlib import import_module
-from importlib.metadata import version
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
 from .. import plotting
+from .._optional import optional
 from ..inference import UniquenessTest, background_influence, bootstrap, row_leverage
 from ..inference.stability import MIN_RESAMPLES
 from . import evidence as e
@@ -23,23 +21,21 @@ from . import options as o
 from .destination import check_folder, new_folder
 from .fit import fit_model
 from .inputs import Request, Study, read_study
-from .program import say, usage_error, warnings_as_notes
+from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
-from .results import line
+from .results import json_text, line, made_from, row_ids
 
 FILES = ("test.json", "test.csv", "test.png")
 MOST = 5  # components, where no number is given
 
 
 def uniqueness(
-    table: o.Target,
-    background: o.Backgrounds = None,
+    *,
+    tables: o.Tables,
     n_components: Annotated[
         int | None,
         typer.Option("--n-components", "-k", min=1, help=f"number of components (default: {MOST})", show_default=False),
     ] = None,
-    by: o.By = None,
-    target: o.TargetValue = None,
     groups: o.Groups = None,
     splits: Annotated[int, typer.Option(min=1, help="random halvings of the rows")] = e.SPLITS,
     alpha: Annotated[float, typer.Option(help="level of the test; intervals cover the rest")] = e.ALPHA,
@@ -54,18 +50,9 @@ def uniqueness(
     labels: Annotated[
         str | None, typer.Option(metavar="FILE|COLUMN", help="as in uca fit; a column of labels is not tested")
     ] = None,
-    id: o.Id = None,
-    drop: o.Drop = None,
-    missing: o.HowMissing = o.Missing.error,
-    na: o.Na = None,
-    no_header: o.NoHeader = False,
-    scale: o.ScaleBy = o.Scale.own,
-    components: o.Components = o.Kind.joint,
-    bound: o.Bound = None,
-    force: o.Force = False,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
+    columns: o.Columns,
+    how: o.Model,
+    output: o.Output,
 ) -> None:
     """Is it real? Test which components vary more in TARGET than in every background, on rows that did not choose them.
 
@@ -73,31 +60,13 @@ def uniqueness(
 
     Also told: what each background contributes, components that hang on few rows, and with --resamples how stable they are.
     """
-    request = Request(
-        table,
-        background or (),
-        by,
-        target,
-        labels,
-        id,
-        drop or (),
-        na or (),
-        not no_header,
-        missing.value,
-        groups,
-        False,
-    )
+    request = Request(tables, columns, labels=labels, groups=groups, find_labels=False)
     _check(alpha, resamples, jobs)
     if out is not None:
-        check_folder(out, FILES, force)
-    parameters = {
-        "scale": scale.value_for_model,
-        "components": components.value,
-        "bound": "mean" if bound is None else bound,
-    }
-    options = {"n_splits": splits, "alpha": alpha, "seed": seed}
-    with Steps(silent=quiet or as_json) as steps:
-        steps.step(f"reading {table}")
+        check_folder(out, FILES, output.force)
+    parameters, options = how.parameters, {"n_splits": splits, "alpha": alpha, "seed": seed}
+    with Steps(silent=output.silent) as steps:
+        steps.step(f"reading {tables.table}")
         study = read_study(request)
         parameters["n_components"] = n_components or min(MOST, study.target.values.shape[1])
         notes = list(study.notes)
@@ -105,11 +74,7 @@ def uniqueness(
         with warnings_as_notes(notes):
             test, found = _examine(study, parameters, options, groups, resamples, jobs, steps)
         content = {
-            "version": version("unique-component-analysis"),
-            "target": {"source": study.target.source, "rows": len(study.target)},
-            "background_sources": {
-                name: {"source": part.source, "rows": len(part)} for name, part in study.backgrounds.items()
-            },
+            **made_from(study),
             "parameters": {**parameters, "seed": seed, "groups": groups},
             **found,
             "seconds": time.perf_counter() - started,
@@ -120,7 +85,8 @@ def uniqueness(
             with new_folder(out) as folder, warnings_as_notes(notes):
                 steps.step("writing")
                 _write(folder, test, content, notes)
-    _tell(content, out, quiet, as_json)
+    if tell(content, quiet=output.quiet, as_json=output.as_json):
+        _show(content, out)
 
 
 def _check(alpha: float, resamples: int, jobs: int) -> None:
@@ -147,8 +113,8 @@ def _examine(
     test = e.run_test(study, model, groups, steps, **options, jobs=jobs)
     leverage = row_leverage(model, study.target.data())
     found: dict[str, Any] = {
-        "test": e.describe_test(test),
-        "leverage": e.describe_leverage(leverage, study),
+        "test": e.describe_test(test, model),
+        "leverage": e.describe_leverage(leverage, model, row_ids(study.target)),
         "influence": None,
         "bootstrap": None,
     }
@@ -166,7 +132,7 @@ def _examine(
             groups=groups,
             random_state=options["seed"],
         )
-        found["bootstrap"] = e.describe_bootstrap(again)
+        found["bootstrap"] = e.describe_bootstrap(again, model)
     return test, found
 
 
@@ -175,27 +141,22 @@ def _write(folder: Path, test: UniquenessTest, content: dict[str, Any], notes: l
     (folder / "test.csv").write_text(e.csv_of_test(content["test"]), encoding="utf-8")
     content["notes"] = list(dict.fromkeys(notes))
     content["files"] = [name for name in FILES if (folder / name).exists() or name == "test.json"]
-    (folder / "test.json").write_text(json.dumps(content, indent=1) + "\n", encoding="utf-8")
+    (folder / "test.json").write_text(json_text(content), encoding="utf-8")
 
 
 def _draw(path: Path, test: UniquenessTest) -> list[str]:
     """The figure; a note instead where what draws it is not installed."""
     try:
-        figure = import_module("matplotlib.figure").Figure(figsize=(7.0, 4.2), layout="constrained")
-    except ImportError:
-        return ["test.png was not written: plots need matplotlib: pip install 'unique-component-analysis[plot]'"]
+        module = optional("matplotlib.figure", "plots need matplotlib", "plot")
+    except ImportError as error:
+        return [f"test.png was not written: {error}"]
+    figure = module.Figure(figsize=(7.0, 4.2), layout="constrained")
     plotting.uniqueness(test, ax=figure.subplots())
     figure.savefig(path, dpi=150)
     return []
 
 
-def _tell(content: dict[str, Any], out: Path | None, quiet: bool, as_json: bool) -> None:
-    if as_json:
-        typer.echo(json.dumps(content))
-        return
-    say(content["notes"], quiet=quiet)
-    if quiet:
-        return
+def _show(content: dict[str, Any], out: Path | None) -> None:
     e.show_test(content["test"])
     e.show_leverage(content["leverage"])
     if content["influence"] is not None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from copy import copy
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -10,58 +11,55 @@ import numpy as np
 import typer
 
 from .. import persistence
+from .._files import write_file
+from ..estimators.names import component_names
 from ..io import Table, handle_missing, match_features, split
 from . import options as o
-from .destination import check_file, write_file
+from .destination import check_file
 from .inputs import read_one
-from .program import say, usage_error, warnings_as_notes
+from .program import in_options, say, usage_error, warnings_as_notes
 from .progress import Steps
-from .results import component_names, row_ids, scores_csv
+from .results import row_ids, scores_csv
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="model.skops, or the folder that uca fit wrote")]
 
 
 def transform(
+    *,
     model_file: ModelFile,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="table with the features of the model")],
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="FILE", help="CSV file (default: standard output)")
     ] = None,
-    id: o.Id = None,
-    drop: o.Drop = None,
-    missing: o.HowMissing = o.Missing.error,
-    na: o.Na = None,
-    no_header: o.NoHeader = False,
-    force: o.Force = False,
-    as_json: o.Json = False,
-    quiet: o.Quiet = False,
-    debug: o.Debug = False,
+    columns: o.Columns,
+    output: o.Output,
 ) -> None:
     """Scores of the rows of DATA on the components of MODEL.
 
     Columns are matched by name; those the model does not know are left out. --missing mean fills in the mean of the target
     that the model was fitted on.
     """
-    if missing.value == "drop-columns":
+    if columns.missing == "drop-columns":
         raise usage_error("--missing drop-columns: the model needs all its columns; choose another")
     if out is not None:
-        check_file(out, force)
+        check_file(out, output.force)
     notes: list[str] = []
-    with Steps(silent=quiet or as_json) as steps, warnings_as_notes(notes):
+    with Steps(silent=output.silent) as steps, warnings_as_notes(notes):
         steps.step(f"reading {data}")
         model = read_model(model_file)
-        raw = read_one(data, na=na or (), header=not no_header)
-        table = match_features(split(raw, id=id, drop=drop or ()), _features(model, model_file), extra=True)
-        table = handle_missing({"data": table}, missing.value, fill=np.asarray(model.mean_))["data"]
-        scores = np.asarray(model.transform(table.data()))
-    say([*table.notes, *notes], quiet=quiet or as_json)
+        raw = split(read_one(data, columns), id=columns.id, drop=columns.drop)
+        table = match_features(raw, _features(model, model_file), extra=True)
+        table = handle_missing({"data": table}, columns.missing, fill=np.asarray(model.mean_))["data"]
+        scores = np.asarray(_like(table, model).transform(table.data()))
+    say([*map(in_options, table.notes), *notes], quiet=output.silent)
     names = component_names(model)
     text = scores_csv(scores, names, table)
-    if as_json:
+    if output.as_json:
         text = json.dumps({"ids": row_ids(table), "components": names, "scores": scores.tolist()}) + "\n"
     if out is None:
         typer.echo(text, nl=False)
     else:
+        out.resolve().parent.mkdir(parents=True, exist_ok=True)
         write_file(out, text)
 
 
@@ -71,6 +69,15 @@ def read_model(path: Path) -> Any:
     if not path.exists():
         raise usage_error(f"{path} does not exist; give the model.skops that uca fit wrote")
     return persistence.load(path)
+
+
+def _like(table: Table, model: Any) -> Any:
+    """The model as it would be if fitted on such a table: a sparse one, whose columns were matched, carries no names."""
+    if not table.is_sparse:
+        return model
+    model = copy(model)
+    vars(model).pop("feature_names_in_", None)
+    return model
 
 
 def _features(model: Any, path: Path) -> Table:

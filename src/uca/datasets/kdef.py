@@ -16,6 +16,7 @@ from pathlib import Path, PurePosixPath
 
 import numpy as np
 
+from .._optional import optional
 from .._types import Array
 
 EMOTIONS = {
@@ -115,15 +116,12 @@ def _files(place: Path) -> Iterator[tuple[str, bytes]]:
 
 def _standardised(content: bytes) -> Array:
     """A grey image at 50 x 68, minus its mean, over its spread."""
+    pillow = optional("PIL.Image", "images need Pillow", "paper")
     try:
-        from PIL import Image, UnidentifiedImageError
-    except ImportError as error:
-        raise ImportError("images need Pillow: pip install 'unique-component-analysis[paper]'") from error
-    try:
-        with Image.open(io.BytesIO(content)) as image:
+        with pillow.open(io.BytesIO(content)) as image:
             height, width = IMAGE_SHAPE
             grey = np.asarray(image.convert("L").resize((width, height)), dtype=float).ravel()
-    except UnidentifiedImageError:
+    except pillow.UnidentifiedImageError:
         raise ValueError("not an image") from None
     if grey.std() == 0:
         raise ValueError("the image has one colour")

@@ -16,6 +16,7 @@ from pathlib import Path
 
 import numpy as np
 
+from .._files import write_file
 from .._types import Array
 from .files import find
 
@@ -72,13 +73,13 @@ def load_mice(path: str | os.PathLike[str] | None = None) -> MouseProteins:
     path : path, optional
         The CSV file or its folder. Without it: the folder in ``UCA_DATA``, then the cache, then a download from UCI.
     """
-    return _prepare(*_read(find(NAME, path, how=HOW, download=_download)))
+    file = find(NAME, path, how=HOW, download=_download)
+    return _prepare(*_read(file.read_bytes(), file))
 
 
-def _read(file: Path) -> tuple[list[str], Array, Array, Array]:
-    """Protein names, values with NaN, mouse ids and classes; refuses a file with other content."""
-    with file.open(encoding="utf-8-sig", newline="") as stream:
-        header, *rows = csv.reader(stream)
+def _read(content: bytes, file: Path) -> tuple[list[str], Array, Array, Array]:
+    """Protein names, values with NaN, mouse ids and classes; refuses other content, and names the file it is from."""
+    header, *rows = csv.reader(io.StringIO(content.decode("utf-8-sig"), newline=""))
     columns = {name: i for i, name in enumerate(header)}
     proteins = [name for name in header if name.endswith("_N")]
     if len(rows) != N_ROWS or len(proteins) != N_PROTEINS or not {"MouseID", "class"} <= set(columns):
@@ -112,12 +113,10 @@ def _prepare(proteins: list[str], values: Array, mouse: Array, classes: Array) -
 
 def _download(target: Path) -> None:
     """Fetch the table from its public home; it is kept only if its content is right."""
-    partial = target.with_suffix(".part")
     with urllib.request.urlopen(HOME, timeout=30) as response:
-        partial.write_bytes(response.read())
+        content = response.read()
     try:
-        _read(partial)
+        _read(content, target)
     except ValueError as error:
-        partial.unlink()
         raise OSError(str(error)) from error
-    partial.replace(target)
+    write_file(target, content)

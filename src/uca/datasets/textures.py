@@ -15,6 +15,7 @@ import numpy as np
 from sklearn.datasets import load_digits
 from sklearn.utils import check_random_state
 
+from .._optional import optional
 from .._types import Array
 
 SIDE = 8
@@ -82,12 +83,7 @@ def _digits(*classes: int) -> tuple[Array, Array]:
 
 
 def _texture(name: str) -> Array:
-    try:
-        from skimage import data
-    except ImportError as error:
-        raise ImportError(
-            "the textures come with scikit-image: pip install 'unique-component-analysis[demo]'"
-        ) from error
+    data = optional("skimage.data", "the textures come with scikit-image", "demo")
     image = getattr(data, name)().astype(float)
     return (image - image.mean()) / image.std()
 

@@ -47,7 +47,7 @@ def summarise(model: Any) -> Summary:
     lines += text_table(
         ["component", "eigenvalue", "target", "% of target", *model.background_names_], _components(model)
     )
-    if m and np.any(_exceeds(model)):
+    if m and np.any(exceeds_bound(model.background_variance_, model.bounds_)):
         lines.append(f"* more than the bound. {_reason(model)}")
     lines += ["", *wrap(model.certificate_.message, WIDTH)]
     if m:
@@ -55,8 +55,9 @@ def summarise(model: Any) -> Summary:
     return Summary("\n".join(lines))
 
 
-def _exceeds(model: Any) -> Array:
-    return np.asarray(model.background_variance_ > model.bounds_ * (1 + 1e-6))
+def exceeds_bound(background_variance: Any, bounds: Any) -> Array:
+    """Where the variance of a background is above its bound, by more than the tolerance of a fit explains."""
+    return np.asarray(background_variance) > np.asarray(bounds) * (1 + 1e-6)
 
 
 def _reason(model: Any) -> str:
@@ -66,7 +67,7 @@ def _reason(model: Any) -> str:
 
 
 def _components(model: Any) -> list[list[str]]:
-    marks = np.where(_exceeds(model), "*", "")
+    marks = np.where(exceeds_bound(model.background_variance_, model.bounds_), "*", "")
     return [
         [
             f"{i + 1}",

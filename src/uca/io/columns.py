@@ -10,10 +10,8 @@ import re
 from collections.abc import Sequence
 from typing import Any
 
-import numpy as np
-
-from .._missing import entries, is_missing
-from .._types import Array
+from .._readable import listed
+from .advice import Advice, Hint
 
 ID_NAMES = {"index", "barcode", "sample", "name", "rowname", "rownames", "sampleid", "cellid"}
 _ENDS_IN_ID = re.compile(r"(?:^|[_\W])(?i:ids?)$|[a-z]I[Dd]$")
@@ -50,14 +48,9 @@ def is_number(column: Any) -> bool:
     )
 
 
-def as_text(column: Any) -> Array:
-    """A column as text, one object a row; missing values are empty and whole numbers have no point."""
-    return np.array(["" if is_missing(value) else _plain(value) for value in entries(column)], dtype=object)
-
-
 def describe(frame: Any, features: Sequence[str], aside: Sequence[str]) -> list[str]:
     """What the user should know about the columns that were taken and those that were not."""
-    notes = []
+    notes: list[str] = []
     plain = []
     for name in aside:
         spoiled = _almost_numbers(frame[name])
@@ -65,16 +58,15 @@ def describe(frame: Any, features: Sequence[str], aside: Sequence[str]) -> list[
             plain.append(repr(name))
         else:
             count, row, value = spoiled
-            notes.append(
+            told = (
                 f"column {name!r} is set aside: {count} of {len(frame)} values are not numbers, the first {value!r} in row "
-                f"{row + 1}; correct them, or call them missing with --na {value!r}"
+                f"{row + 1}; correct them, or call them missing with "
             )
+            notes.append(Advice(told, Hint("na", ([value],))))
     if plain:
-        more = f" and {len(plain) - 8} more" if len(plain) > 8 else ""
-        word = "column" if len(plain) == 1 else "columns"
-        notes.append(f"{word} without numbers set aside: {', '.join(plain[:8])}{more}")
+        notes.append(f"column{'s' if len(plain) > 1 else ''} without numbers set aside: {listed(plain)}")
     notes += [
-        f"column {name!r} is used as a feature; if it identifies something, add --drop {name}"
+        Advice(f"column {name!r} is used as a feature; if it identifies something, add ", Hint("drop", ([name],)))
         for name in features
         if looks_like_id(name) and frame[name].dtype.kind in "iu"
     ]
@@ -99,7 +91,3 @@ def _almost_numbers(column: Any) -> tuple[int, int, str] | None:
 
 def _is_unique(column: Any) -> bool:
     return bool(column.is_unique and column.notna().all())
-
-
-def _plain(value: Any) -> str:
-    return str(int(value)) if isinstance(value, (float, np.floating)) and float(value).is_integer() else str(value)

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
+from .._parameters import check_choice
+from .._readable import listed
 from .._types import Array
+from .advice import Hint, TableError
 from .table import Table
 
 MISSING = ("error", "mean", "median", "zero", "drop-rows", "drop-columns")
@@ -34,13 +37,12 @@ def handle_missing(tables: Mapping[str, Table], how: str = "error", *, fill: Arr
     -------
     tables : dict of name -> Table
     """
-    if how not in MISSING:
-        raise ValueError(f"missing must be one of {', '.join(MISSING)}; got {how!r}")
+    check_choice("how", how, MISSING)
     counts = {name: _count(table) for name, table in tables.items()}
     if not any(count.any() for count in counts.values()):
         return dict(tables)
     if how == "error":
-        raise ValueError(_complaint(tables, counts))
+        raise _complaint(tables, counts)
     if how == "drop-columns":
         return _drop_columns(tables, sum(counts.values()))
     return {
@@ -82,28 +84,29 @@ def _name(table: Table, column: int) -> str:
     return f"column {column}" if table.features is None else repr(table.features[column])
 
 
-def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array]) -> str:
+def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array]) -> TableError:
     parts = []
     for name, table in tables.items():
         count = counts[name]
         if count.any():
             worst = [int(i) for i in np.argsort(-count, kind="stable")[:WORST] if count[i]]
-            listed = ", ".join(f"{_name(table, i)} {count[i]}" for i in worst)
+            told = ", ".join(f"{_name(table, i)} {count[i]}" for i in worst)
             columns = int((count > 0).sum())
-            most = f", most in {listed}" if columns > WORST else f": {listed}"
+            most = f", most in {told}" if columns > WORST else f": {told}"
             parts.append(
                 f"{table.source} ({name}) misses {int(count.sum())} values in {columns} of {len(count)} columns{most}"
             )
-    return f"{'; '.join(parts)}. Choose what to do: --missing {'|'.join(MISSING[1:])}"
+    return TableError(f"{'; '.join(parts)}. Choose what to do: ", Hint("how", MISSING[1:]))
 
 
 def _summary(table: Table, count: Array, function: Callable[..., Any]) -> Array:
     if table.is_sparse:
-        raise ValueError(f"{table.source} is sparse: choose --missing zero, drop-rows or drop-columns")
+        raise TableError(f"{table.source} is sparse: choose ", Hint("how", ("zero", "drop-rows", "drop-columns")))
     empty = np.flatnonzero(count == len(table))
     if len(empty):
-        raise ValueError(
-            f"{_name(table, int(empty[0]))} of {table.source} has no values at all: choose --missing drop-columns"
+        raise TableError(
+            f"{_name(table, int(empty[0]))} of {table.source} has no values at all: choose ",
+            Hint("how", ("drop-columns",)),
         )
     out = np.zeros(len(count))
     some = np.flatnonzero(count)
@@ -132,7 +135,7 @@ def _drop_rows(table: Table, count: Array) -> Table:
         incomplete = np.isnan(table.values).any(axis=1)
     left = len(table) - int(incomplete.sum())
     if left < 2:
-        raise ValueError(f"{table.source} has {left} complete rows: choose another --missing than drop-rows")
+        raise TableError(f"{table.source} has {left} complete rows: choose another ", Hint("how"), " than drop-rows")
     note = f"{table.source}: {int(incomplete.sum())} of {len(table)} rows have missing values and were dropped"
     return replace(table.rows(~incomplete), notes=(*table.notes, note))
 
@@ -141,10 +144,11 @@ def _drop_columns(tables: Mapping[str, Table], counts: Any) -> dict[str, Table]:
     first = next(iter(tables.values()))
     kept = np.flatnonzero(counts == 0).tolist()
     if not kept:
-        raise ValueError("every column has missing values in some table: choose another --missing than drop-columns")
+        raise TableError(
+            "every column has missing values in some table: choose another ", Hint("how"), " than drop-columns"
+        )
     names = [_name(first, int(i)) for i in np.flatnonzero(counts)]
-    more = f" and {len(names) - 8} more" if len(names) > 8 else ""
-    note = f"columns dropped from every table for missing values: {', '.join(names[:8])}{more}"
+    note = f"columns dropped from every table for missing values: {listed(names)}"
     dropped = {name: table.take(kept) for name, table in tables.items()}
     name = next(iter(dropped))
     return {**dropped, name: replace(dropped[name], notes=(*dropped[name].notes, note))}

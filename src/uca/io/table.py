@@ -14,9 +14,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._labels import as_text
+from .._readable import some
 from .._types import Array
-from .columns import as_text, describe, find_id, is_number
-from .readers import Raw, read_raw
+from .advice import Advice, Hint, TableError
+from .columns import describe, find_id, is_number
+from .formats import Raw
+from .readers import read_raw
 
 LABEL_NAMES = (
     "label",
@@ -140,7 +144,9 @@ def split(raw: Raw, *, id: str | None = None, aside: Collection[str] = (), drop:
     for name in (*([] if id in (None, "none") else [str(id)]), *aside, *drop):
         if name not in raw.names and name not in (raw.features or ()):
             close = get_close_matches(name, raw.names, n=1)
-            hint = f"did you mean {close[0]!r}?" if close else f"it has {_listed(raw.names)}"
+            hint = (
+                f"did you mean {close[0]!r}?" if close else f"it has {some(raw.names) if raw.names else 'no columns'}"
+            )
             raise ValueError(f"{raw.source} has no column {name!r}: {hint}")
     return _split_matrix(raw, id, drop) if raw.frame is None else _split_frame(raw, id, aside, drop)
 
@@ -166,7 +172,8 @@ def _split_frame(raw: Raw, id: str | None, aside: Collection[str], drop: Collect
             ids = as_text(frame[found])
             frame = frame.drop(columns=found)
             if id is None:
-                notes.append(f"ids are in column {found!r} (--id names another; --id none: no ids)")
+                another, none = Hint("id"), Hint("id", ("none",))
+                notes.append(Advice(f"ids are in column {found!r} (", another, " names another; ", none, ": no ids)"))
     features = [name for name in frame.columns if name not in aside and is_number(frame[name])]
     others = [name for name in frame.columns if name not in features]
     notes += describe(frame, features, [name for name in others if name not in aside])
@@ -184,8 +191,8 @@ def _checked(table: Table) -> Table:
     if len(table) == 0:
         raise ValueError(f"{table.source} has no rows")
     if table.values.shape[1] == 0:
-        reason = " ".join(table.notes) or "it has no columns"
-        raise ValueError(f"{table.source} has no column of numbers: {reason}")
+        reason = [part for note in table.notes for part in (" ", note)] or [" it has no columns"]
+        raise TableError(f"{table.source} has no column of numbers:", *reason)
     return table
 
 
@@ -213,7 +220,7 @@ def match_features(table: Table, like: Table, *, extra: bool = False) -> Table:
     missing = [name for name in like.features if name not in place]
     unknown = [] if extra else [name for name in table.features if name not in set(like.features)]
     if missing or unknown:
-        raise ValueError(_mismatch(table, like, missing, unknown))
+        raise _mismatch(table, like, missing, unknown)
     left = len(table.features) - len(like.features)
     note = (f"{left} columns that the model does not know are left out",) if left else ()
     return replace(table.take([place[name] for name in like.features]), notes=(*table.notes, *note))
@@ -227,25 +234,22 @@ def _check_width(table: Table, like: Table) -> None:
         )
 
 
-def _mismatch(table: Table, like: Table, missing: Sequence[str], unknown: Sequence[str]) -> str:
+def _mismatch(table: Table, like: Table, missing: Sequence[str], unknown: Sequence[str]) -> TableError:
     parts = []
     for names, here, there, verb in ((missing, table, like, "lacks"), (unknown, like, table, "has")):
         text = [name for name in names if name in here.columns]
         if text:
-            return (
+            return TableError(
                 f"column {text[0]!r} holds numbers in {there.source} but not in {here.source}: correct the values, name "
-                f"those that mean missing with --na, or add --drop {text[0]!r}"
+                "those that mean missing with ",
+                Hint("na"),
+                ", or add ",
+                Hint("drop", (text[:1],)),
             )
         if names:
-            parts.append(f"{verb} {'unknown ' if verb == 'has' else ''}{_listed(names)}")
-    return (
+            parts.append(f"{verb} {'unknown ' if verb == 'has' else ''}{some(names)}")
+    return TableError(
         f"{table.source} {' and '.join(parts)}: it must have the columns of numbers of {like.source}, in any order. "
-        "Rename them, or leave columns out with --drop"
+        "Rename them, or leave columns out with ",
+        Hint("drop"),
     )
-
-
-def _listed(names: Sequence[str], limit: int = 5) -> str:
-    if not names:
-        return "no columns"
-    more = f" and {len(names) - limit} more" if len(names) > limit else ""
-    return f"column{'s' if len(names) > 1 else ''} {', '.join(map(repr, names[:limit]))}{more}"

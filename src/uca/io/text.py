@@ -9,11 +9,15 @@ from __future__ import annotations
 import csv
 import gzip
 import re
-from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
+
+from .._readable import check_unique
+from .advice import Hint, TableError
+from .formats import Format, Raw, Reading
 
 SAMPLE = 1 << 16  # characters looked at to find the separator
 _DECIMAL_COMMA = re.compile(r"^\s*-?\d+,\d+\s*$")
@@ -28,27 +32,24 @@ class Dialect:
     header: tuple[str, ...]
 
 
-def read_text(path: Path, kind: str, *, na: Sequence[str] = (), header: bool = True) -> Any:
-    """A text file as a pandas table; ``kind`` is "csv" or "tsv", ``na`` names more words for missing values."""
+def _read(path: Path, options: Reading, kind: str) -> Raw:
     import pandas
 
     dialect = find_dialect(path, kind)
-    if header:
+    if options.header:
         _check_header(dialect.header, path)
-    try:
-        return pandas.read_csv(
-            path,
-            sep=dialect.separator,
-            decimal=dialect.decimal,
-            header=0 if header else None,
-            na_values=list(na),
-            encoding="utf-8-sig",
-            skipinitialspace=True,
-            **_all_digits(pandas),
-            low_memory=False,
-        )
-    except (pandas.errors.ParserError, UnicodeDecodeError) as error:
-        raise ValueError(f"{path} cannot be read as {kind}: {' '.join(str(error).split())}") from None
+    frame = pandas.read_csv(
+        path,
+        sep=dialect.separator,
+        decimal=dialect.decimal,
+        header=0 if options.header else None,
+        na_values=list(options.na),
+        encoding="utf-8-sig",
+        skipinitialspace=True,
+        **_all_digits(pandas),
+        low_memory=False,
+    )
+    return Raw(str(path), frame=frame)
 
 
 def _all_digits(pandas: Any) -> dict[str, str]:
@@ -62,10 +63,10 @@ def find_dialect(path: Path, kind: str) -> Dialect:
         with _open(path) as stream:
             lines = stream.read(SAMPLE).splitlines()
     except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
-        raise ValueError(f"{path} is not text in UTF-8 ({error}): save it as UTF-8 {kind}") from None
+        raise TableError(f"{path} is not text in UTF-8 ({error}): save it as UTF-8 {kind}") from None
     lines = [line for line in lines if line.strip()]
     if not lines:
-        raise ValueError(f"{path} is empty")
+        raise TableError(f"{path} is empty")
     separator = "\t" if kind == "tsv" else max(",;\t", key=lines[0].count)
     rows = list(csv.reader(lines[:-1] or lines, delimiter=separator, skipinitialspace=True))  # the last may be cut
     comma = separator != "," and any(_DECIMAL_COMMA.match(cell) for row in rows[1:] for cell in row)
@@ -79,13 +80,11 @@ def _open(path: Path) -> Any:
 
 
 def _check_header(names: Sequence[str], path: Path) -> None:
-    repeated = [name for name, count in Counter(names).items() if count > 1]
-    if repeated:
-        raise ValueError(f"{path} has duplicated column names ({', '.join(map(repr, repeated[:5]))}): make them unique")
+    check_unique(names, "it")
     if _is_data([name for name in names if name.strip()]):
-        raise ValueError(
-            f"the first row of {path} holds numbers, not names: add a row of names, or read it with --no-header "
-            "(header=False)"
+        raise TableError(
+            f"the first row of {path} holds numbers, not names: add a row of names, or read it with ",
+            Hint("header", (False,)),
         )
 
 
@@ -96,3 +95,9 @@ def _is_data(names: Sequence[str]) -> bool:
     except ValueError:
         return False
     return bool(numbers) and not any(numbers == [float(i) for i in range(s, s + len(numbers))] for s in (0, 1))
+
+
+FORMATS = (
+    Format("csv", (".csv", ".csv.gz"), partial(_read, kind="csv"), ("pandas",), "cli"),
+    Format("tsv", (".tsv", ".tsv.gz", ".txt"), partial(_read, kind="tsv"), ("pandas",), "cli"),
+)

@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._labels import check_labels
 from .._types import Array
 from .checks import background_scores, check_component, check_model, check_pair, target_scores
-from .groups import Group, background_groups, check_labels, group_rows, is_scale
+from .groups import Group, background_groups, group_rows, is_scale
 from .style import axes, component_label, legend_outside, limits, open_frame
 
 if TYPE_CHECKING:

@@ -1,21 +1,16 @@
-"""Rows by label: which are drawn together, in which colour and with which marker.
-
-Labels with few different values are groups. Numbers with many different values are a scale of colours.
-"""
+"""Rows by label: which are drawn together, in which colour and with which marker."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
-from .._missing import entries, where_missing, with_nan
+from .._labels import Labels
 from .._types import Array
 from .style import GREYS, LINES, MARKERS, PALETTE, colour
 
 MOST_GROUPS = len(PALETTE) * len(MARKERS)  # that colour and marker together tell apart
-FEW = 8  # different values up to which fractions count as groups
 
 
 @dataclass(frozen=True)
@@ -30,49 +25,37 @@ class Group:
     filled: bool = True
 
 
-def check_labels(labels: Any, n: int) -> Array:
-    """Labels as an array of one entry a row."""
-    array = np.asarray(labels)
-    if isinstance(labels, np.ma.MaskedArray) or array.dtype.kind in "mM":
-        array = with_nan(labels) if array.dtype.kind == "f" else entries(labels)
-    if array.ndim != 1 or len(array) != n:
-        raise ValueError(f"labels has shape {array.shape}, but X has {n} rows: give one label a row")
-    return array
-
-
-def is_scale(labels: Array) -> bool:
+def is_scale(labels: Labels) -> bool:
     """Whether labels are measurements, to be shown by a scale of colours."""
-    if labels.dtype.kind not in "fiu":
-        return False
-    n_values = len(np.unique(labels[np.isfinite(labels)]))
-    return n_values > (FEW if labels.dtype.kind == "f" else MOST_GROUPS)
+    return labels.values is not None
 
 
-def group_rows(labels: Array | None, n: int) -> list[Group]:
+def group_rows(labels: Labels | None, n: int) -> list[Group]:
     """The target's rows as groups; one group called ``target`` without labels. Missing labels come last, in grey."""
     if labels is None:
         return [Group("target", np.arange(n), colour(0))]
-    missing = where_missing(labels)
-    names = np.array([str(label) for label in labels.tolist()], dtype=object)
-    order = _in_order(labels[~missing])
-    if len(order) > MOST_GROUPS:
+    if len(labels.levels) > MOST_GROUPS:
         raise ValueError(
-            f"labels has {len(order)} different values, more than the {MOST_GROUPS} that can be told apart: "
+            f"labels has {len(labels.levels)} different values, more than the {MOST_GROUPS} that can be told apart: "
             "merge some, or pass numbers for a scale of colours"
         )
     groups = [
         Group(
             name,
-            np.flatnonzero((names == name) & ~missing),
+            np.flatnonzero(labels.codes == i),
             colour(i),
             MARKERS[i // len(PALETTE)],
             LINES[i // len(PALETTE)],
         )
-        for i, name in enumerate(order)
+        for i, name in enumerate(labels.levels)
     ]
-    if missing.any():
-        groups.append(Group("no label", np.flatnonzero(missing), GREYS[1], "o", ":"))
-    return groups
+    missing = np.flatnonzero(labels.codes < 0)
+    return [*groups, without_label(missing)] if len(missing) else groups
+
+
+def without_label(rows: Array) -> Group:
+    """The rows that have no label."""
+    return Group("no label", rows, GREYS[1], "o", ":")
 
 
 def background_groups(sizes: dict[str, int], labelled: bool) -> list[Group]:
@@ -88,12 +71,3 @@ def background_groups(sizes: dict[str, int], labelled: bool) -> list[Group]:
         )
         for i, (name, n) in enumerate(sizes.items())
     ]
-
-
-def _in_order(labels: Array) -> list[str]:
-    """Different labels as text, sorted as what they are: numbers by size."""
-    try:
-        values = sorted(set(labels.tolist()))
-    except TypeError:  # of several kinds
-        values = sorted(set(labels.tolist()), key=str)
-    return list(dict.fromkeys(str(value) for value in values))

@@ -8,13 +8,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from .._labels import Labels, check_labels
 from .._parameters import check_choice, check_number
 from .._threads import one_blas_thread
 from .._types import Array
 from ..contrast import aligned, joint_steps, nearest_to_optimum, turn
 from ..fitted import FittedProblem, problem_of
 from .checks import check_component, check_model, target_scores
-from .groups import check_labels, group_rows, is_scale
+from .groups import group_rows, is_scale
 from .style import INK, axes, colour, legend_outside, open_frame
 
 if TYPE_CHECKING:
@@ -129,7 +130,7 @@ def _draw_variances(ax: Axes, problem: FittedProblem, steps: Array, vectors: Arr
     ax.set_ylabel("variance along the component")
 
 
-def _draw_scores(ax: Axes, model: Any, X: Any, labels: Array | None, steps: Array, components: Array) -> None:
+def _draw_scores(ax: Axes, model: Any, X: Any, labels: Labels | None, steps: Array, components: Array) -> None:
     path = copy(model)
     path.components_ = components
     path.whiten = False

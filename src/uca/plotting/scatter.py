@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from sklearn.isotonic import isotonic_regression
 
+from .._labels import check_labels
 from .._types import Array
 from .checks import background_scores, check_count, check_model, check_pair, feature_names, target_scores
-from .groups import Group, background_groups, check_labels, group_rows, is_scale
+from .groups import Group, background_groups, group_rows, without_label
 from .style import INK, LARGE, RASTER_FROM, SEQUENTIAL, axes, component_label, legend_outside, marker_area, open_frame
 
 if TYPE_CHECKING:
@@ -68,12 +69,12 @@ def scores(
     points = target_scores(model, X)[:, pair]
     others = {name: s[:, pair] for name, s in background_scores(model, backgrounds, background_units).items()}
     given = None if labels is None else check_labels(labels, len(points))
-    by_scale = given is not None and is_scale(given)
-    groups = [] if by_scale else group_rows(given, len(points))
+    scale = None if given is None else given.values
+    groups = group_rows(given, len(points)) if scale is None else []
     ax = axes(ax)
     area = marker_area(len(points) + sum(map(len, others.values())))
-    if given is not None and by_scale:
-        _draw_scale(ax, points, given, area, getattr(labels, "name", None))
+    if given is not None and scale is not None:
+        _draw_scale(ax, points, scale, area, given.name)
     for group in groups:
         _draw_group(ax, points[group.rows], group, area)
     for group in background_groups({name: len(s) for name, s in others.items()}, given is not None):
@@ -101,7 +102,7 @@ def _draw_group(ax: Axes, points: Array, group: Group, area: float) -> None:
     )
 
 
-def _draw_scale(ax: Axes, points: Array, values: Array, area: float, name: Any) -> None:
+def _draw_scale(ax: Axes, points: Array, values: Array, area: float, name: str | None) -> None:
     known = np.isfinite(values)
     drawn = ax.scatter(
         points[known, 0],
@@ -116,7 +117,7 @@ def _draw_scale(ax: Axes, points: Array, values: Array, area: float, name: Any) 
     )
     ax.figure.colorbar(drawn, ax=ax, location="top", shrink=0.6, aspect=30, pad=0.02, label=name or "")
     if not known.all():
-        _draw_group(ax, points[~known], group_rows(np.full(1, np.nan), 1)[0], area)
+        _draw_group(ax, points[~known], without_label(np.flatnonzero(~known)), area)
 
 
 def biplot(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from .._optional import optional
 from .._types import Array
 
 if TYPE_CHECKING:
@@ -27,11 +28,7 @@ LARGE, SMALL = 26.0, 3.0  # areas of markers, in points squared
 
 def pyplot() -> Any:
     """Matplotlib's pyplot, or an error that says how to get it."""
-    try:
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("plots need matplotlib: pip install 'unique-component-analysis[plot]'") from error
-    return plt
+    return optional("matplotlib.pyplot", "plots need matplotlib", "plot")
 
 
 def axes(ax: Any, size: tuple[float, float] = (5.6, 3.8)) -> Axes:

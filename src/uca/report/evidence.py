@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Array
+from ..estimators.names import component_names, component_prefix
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest
 from ..inference.leverage import leverage_of
 from ..inference.uniqueness import PARAMETERS, p_text
@@ -69,10 +70,10 @@ def context(model: Any, data: Inputs, found: Evidence) -> dict[str, Any]:
     """What the section prints."""
     return {
         "chip": chip(found.test),
-        "test": None if found.test is None else _test(found.test),
-        "stability": None if found.stability is None else _stability(found.stability, data.features),
+        "test": None if found.test is None else _test(found.test, model),
+        "stability": None if found.stability is None else _stability(found.stability, model, data.features),
         "influence": None if found.influence is None else _influence(found.influence),
-        "leverage": leverage(model, data).warnings_about(data.ids[0]),
+        "leverage": leverage(model, data).warnings_about(data.ids[0], component_prefix(model)),
     }
 
 
@@ -100,7 +101,7 @@ def chip(test: UniquenessTest | None) -> tuple[str, str]:
     return f"{n} unique component{'' if n == 1 else 's'}", "good"
 
 
-def _test(test: UniquenessTest) -> dict[str, Any]:
+def _test(test: UniquenessTest, model: Any) -> dict[str, Any]:
     return {
         "sentence": test.sentence,
         "good": test.n_unique_ > 0,
@@ -108,14 +109,14 @@ def _test(test: UniquenessTest) -> dict[str, Any]:
         "names": ["target", *test.background_names],
         "rows": [
             {
-                "component": i + 1,
+                "component": name,
                 "variances": [_interval(*triple) for triple in zip(*(part[i] for part in _parts(test)), strict=True)],
                 "backgrounds": [p_text(value) for value in test.background_pvalues[i]],
                 "average": p_text(test.average_pvalues[i]),
                 "p": p_text(test.pvalues[i]),
                 "unique": i < test.n_unique_,
             }
-            for i in range(len(test.pvalues))
+            for i, name in enumerate(component_names(model, len(test.pvalues)))
         ],
     }
 
@@ -124,7 +125,7 @@ def _parts(test: UniquenessTest) -> tuple[Array, Array, Array]:
     return test.variances, test.low, test.high
 
 
-def _stability(found: Bootstrap, features: list[str]) -> dict[str, Any]:
+def _stability(found: Bootstrap, model: Any, features: list[str]) -> dict[str, Any]:
     low, high = found.interval(found.cosines)
     sizes = np.abs(found.model.components_)
     return {
@@ -132,13 +133,13 @@ def _stability(found: Bootstrap, features: list[str]) -> dict[str, Any]:
         "level": f"{100 * found.level:g}\u202f%",
         "rows": [
             {
-                "component": i + 1,
+                "component": name,
                 "cosine": f"{found.stability_[i]:.2f} [{low[i]:.2f}, {high[i]:.2f}]",
                 "space": f"{found.subspace_stability_[i]:.2f}",
                 "n_reliable": int(found.reliable[i].sum()),
                 "reliable": _some([features[j] for j in np.argsort(-sizes[i], kind="stable") if found.reliable[i, j]]),
             }
-            for i in range(found.cosines.shape[1])
+            for i, name in enumerate(component_names(model, found.cosines.shape[1]))
         ],
     }
 

@@ -11,11 +11,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from .._containers import is_array_api, is_dask
-from .._missing import entries, where_missing
-from .._types import Array
+from .._labels import Labels, check_labels, one_each
 from .._validation import (
     Datasets,
     check_datasets,
@@ -26,19 +23,6 @@ from .._validation import (
 )
 from ..fitted import in_order_of_fit
 from ..operators.sources.namespace import to_numpy
-
-MAX_LEVELS = 20  # numeric labels with more distinct values than this are a scale, not groups
-MISSING = "(missing)"
-
-
-@dataclass(frozen=True)
-class Labels:
-    """One label a row: groups (``levels`` and ``codes``) or a scale (``values``)."""
-
-    name: str
-    levels: list[str]
-    codes: Array | None
-    values: Array | None
 
 
 @dataclass(frozen=True)
@@ -81,31 +65,12 @@ def check_inputs(
         arrays=data.arrays,
         names=("target", *data.names),
         ids=(_ids(X, ids, n), *(_ids(table, None, 0) for table in tables.values())),
-        labels=check_labels(labels, n),
+        labels=None if labels is None else check_labels(labels, n),
         features=_features(feature_names, columns, data.n_features, shape),
         image_shape=shape,
     )
 
 
-def check_labels(labels: Any, n: int) -> Labels | None:
-    """Labels as groups, or as a scale where they are numbers of more than ``MAX_LEVELS`` values."""
-    if labels is None:
-        return None
-    name = getattr(labels, "name", None)
-    values = _one_each("labels", labels, n)
-    present = ~where_missing(values)
-    numbers = [value for value in values[present] if _is_number(value)]
-    if len(numbers) == present.sum() and len(set(numbers)) > MAX_LEVELS:
-        scale = np.array([float(v) if ok else np.nan for v, ok in zip(values, present, strict=True)])
-        return Labels(_text(name or "label"), [], None, np.where(np.isfinite(scale), scale, np.nan))
-    text = [_text(value) if ok else MISSING for value, ok in zip(values, present, strict=True)]
-    try:
-        order = sorted({v for v, ok in zip(values, present, strict=True) if ok})  # numbers by size, text by letter
-    except TypeError:
-        order = sorted(set(text) - {MISSING})
-    levels = list(dict.fromkeys([_text(value) for value in order] + ([] if present.all() else [MISSING])))
-    place = {level: i for i, level in enumerate(levels)}
-    return Labels(_text(name or "label"), levels, np.array([place[t] for t in text], dtype=np.intp), None)
 
 
 def check_image_shape(shape: Any, p: int) -> tuple[int, int] | None:
@@ -123,9 +88,9 @@ def check_image_shape(shape: Any, p: int) -> tuple[int, int] | None:
 
 def _features(names: Any, columns: Sequence[Any] | None, p: int, shape: tuple[int, int] | None) -> list[str]:
     if names is not None:
-        return [_text(name) for name in _one_each("feature_names", names, p, "feature")]
+        return [plain(name) for name in one_each("feature_names", names, p, "feature")]
     if columns is not None:
-        return [_text(name) for name in columns]
+        return [plain(name) for name in columns]
     if shape is not None:
         return [f"row {i}, column {j}" for i in range(shape[0]) for j in range(shape[1])]
     return [f"x{i}" for i in range(p)]
@@ -134,27 +99,13 @@ def _features(names: Any, columns: Sequence[Any] | None, p: int, shape: tuple[in
 def _ids(table: Any, ids: Any, n: int) -> list[str] | None:
     """Names of rows: given, or the index of a table that has one; None stands for the row numbers."""
     if ids is not None:
-        return [_text(value) for value in _one_each("ids", ids, n)]
+        return [plain(value) for value in one_each("ids", ids, n)]
     index = getattr(table, "index", None)
     if index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None
-    return [_text(value) for value in index]
+    return [plain(value) for value in index]
 
 
-def _one_each(name: str, values: Any, n: int, of: str = "row") -> Array:
-    """A one-dimensional sequence of ``n`` values, as objects."""
-    array = entries(values)
-    if array.ndim != 1:
-        raise ValueError(f"{name} must be one-dimensional; got shape {array.shape}")
-    if len(array) != n:
-        raise ValueError(f"{name} has {len(array)} entries, but there are {n} {of}s: give one for each {of}")
-    return array
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.integer, np.floating)) and not isinstance(value, bool)
-
-
-def _text(value: Any) -> str:
+def plain(value: Any) -> str:
     """A value as text that can be written in any encoding of Unicode."""
     return str(value).encode("utf-8", "replace").decode("utf-8")

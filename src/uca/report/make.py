@@ -6,8 +6,10 @@ import os
 from pathlib import Path
 from typing import Any
 
+from .._files import write_file
 from .._parameters import check_number
 from ..estimators.bounded import BoundedTransformer
+from ..estimators.names import component_names
 from ..fitted import check_bounded
 from ..inference import BackgroundInfluence, Bootstrap, UniquenessTest
 from . import evidence, words
@@ -108,7 +110,7 @@ def report(
     )
     found = check_evidence(model, test, stability, influence)
     heading = "What is unique to the target" if title is None else str(title)
-    _write(target_path, _page(model, data, found, heading, seconds, made_on))
+    write_file(target_path, _page(model, data, found, heading, seconds, made_on))
     return target_path
 
 
@@ -128,6 +130,7 @@ def _page(
         "multipliers": words.multipliers(model),
         "variances": words.variances(model),
         "backgrounds": list(model.background_names_),
+        "first": component_names(model, 1)[0],
         "bounds": [f"{bound:.4g}" for bound in model.bounds_],
         "joint": model.components == "joint",
         "real": evidence.context(model, data, found),
@@ -151,12 +154,3 @@ def _check_path(path: str | os.PathLike[str]) -> Path:
     if not target.parent.is_dir():
         raise FileNotFoundError(f"there is no folder {target.parent}; make it first")
     return target
-
-
-def _write(path: Path, text: str) -> None:
-    part = path.with_name(path.name + ".part")
-    try:
-        part.write_text(text, encoding="utf-8", newline="\n")
-        part.replace(path)
-    finally:
-        part.unlink(missing_ok=True)

@@ -13,6 +13,8 @@ from functools import cache
 from importlib import resources
 from typing import Any
 
+from .._optional import optional
+
 SCRIPTS = (
     "core.js",
     "scatter.js",
@@ -23,16 +25,12 @@ SCRIPTS = (
     "loadings.js",
     "main.js",
 )
-HINT = "a report needs Jinja2 and Plotly: pip install 'unique-component-analysis[report]'"
 
 
 def check_extra() -> None:
     """Raise if what the report needs is not installed, before anything is computed."""
-    try:
-        import jinja2  # noqa: F401
-        import plotly  # noqa: F401
-    except ImportError as error:
-        raise ImportError(HINT) from error
+    for package in ("jinja2", "plotly"):
+        optional(package, "a report needs Jinja2 and Plotly", "report")
 
 
 def render(context: Mapping[str, Any], payload: str) -> str:

@@ -12,14 +12,17 @@ from typing import Any
 
 import numpy as np
 
+from .._labels import Labels
 from .._types import Array
+from ..estimators.names import component_prefix
 from .contrast import FACTORS, OPTIMUM, ContrastPath
-from .inputs import Inputs, Labels
+from .inputs import Inputs, plain
 from .scores import choose_rows, frames, standards, take
 
 FEATURE_VALUES = 400_000  # values of features that points can be coloured by: about 1 MB in the file
 MAX_COMPONENTS = 10  # that the scatter offers
 LARGEST_DRAWN, SMALLEST_DRAWN = 1e37, 1e-30  # single precision goes from 1e-38 to 3e38
+MISSING = "(missing)"  # the group of rows without a label
 MAX_LEVELS = 2**16  # groups that 16-bit codes tell apart; fewer points are drawn than that
 
 
@@ -53,6 +56,7 @@ def assemble(model: Any, data: Inputs, path: ContrastPath | str) -> dict[str, An
     _check_drawable(scores)
     return {
         "k": k,
+        "prefix": component_prefix(model),
         "datasets": [
             {
                 "name": name,
@@ -88,14 +92,16 @@ def _check_drawable(scores: Array) -> None:
 def _labels(labels: Labels | None, rows: Array) -> dict[str, Any] | None:
     if labels is None:
         return None
-    if labels.codes is not None:
-        levels, codes = labels.levels, labels.codes[rows]
-        if len(levels) > MAX_LEVELS:  # only those of points that are drawn
-            kept, codes = np.unique(codes, return_inverse=True)
-            levels = [levels[i] for i in kept]
-        return {"name": labels.name, "levels": levels, "total": len(labels.levels), "codes": pack(codes, "u2")}
-    assert labels.values is not None
-    return {"name": labels.name, "levels": None, "values": quantise(labels.values[rows][np.newaxis])}
+    name = plain(labels.name or "label")
+    if labels.values is not None:
+        return {"name": name, "levels": None, "values": quantise(labels.values[rows][np.newaxis])}
+    missing = labels.codes < 0
+    levels = [plain(level) for level in labels.levels] + [MISSING] * bool(missing.any())
+    total, codes = len(levels), np.where(missing, len(labels.levels), labels.codes)[rows]
+    if total > MAX_LEVELS:  # only those of points that are drawn
+        kept, codes = np.unique(codes, return_inverse=True)
+        levels = [levels[i] for i in kept]
+    return {"name": name, "levels": levels, "total": total, "codes": pack(codes, "u2")}
 
 
 def _path(model: Any, path: ContrastPath, shown: Any, standard: Any) -> dict[str, Any]:

@@ -11,6 +11,8 @@ from typing import Any
 
 import numpy as np
 
+from ..estimators.names import component_names
+from ..estimators.summary import exceeds_bound
 from .inputs import Inputs
 
 PACKAGES = {
@@ -45,7 +47,7 @@ def in_short(model: Any) -> str:
         float(model.explained_variance_[0]),
         float(model.explained_variance_ratio_[0]),
     )
-    text = f"Component 1 explains {100 * share:.1f} % of the target's variance ({variance:#.3g})."
+    text = f"{component_names(model, 1)[0]} explains {100 * share:.1f} % of the target's variance ({variance:#.3g})."
     names = model.background_names_
     if not names:
         return text
@@ -114,20 +116,19 @@ def variances(model: Any) -> list[dict[str, Any]]:
     bounds = model.bounds_
     return [
         {
-            "component": i + 1,
+            "component": name,
             "target": f"{target:.4g}",
             "share": f"{100 * ratio:.1f}\u202f%",
             "backgrounds": [
-                (f"{value:.4g}", bool(value > bound * (1 + 1e-6))) for value, bound in zip(own, bounds, strict=True)
+                (f"{value:.4g}", bool(above)) for value, above in zip(own, exceeds_bound(own, bounds), strict=True)
             ],
         }
-        for i, (target, ratio, own) in enumerate(
-            zip(
-                model.explained_variance_,
-                model.explained_variance_ratio_,
-                model.background_variance_,
-                strict=True,
-            )
+        for name, target, ratio, own in zip(
+            component_names(model),
+            model.explained_variance_,
+            model.explained_variance_ratio_,
+            model.background_variance_,
+            strict=True,
         )
     ]
 

@@ -9,6 +9,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from .._optional import optional
+
 Row = dict[str, Any]
 
 
@@ -50,11 +52,7 @@ def _write_csv(path: Path, rows: Sequence[Row]) -> Path:
 
 def pyplot() -> Any:
     """Matplotlib's pyplot, drawing to files."""
-    try:
-        import matplotlib
+    optional("matplotlib", "figures need matplotlib", "paper").use("Agg")
+    import matplotlib.pyplot as plt
 
-        matplotlib.use("Agg")
-        import matplotlib.pyplot as plt
-    except ImportError as error:
-        raise ImportError("figures need matplotlib: pip install 'unique-component-analysis[paper]'") from error
     return plt

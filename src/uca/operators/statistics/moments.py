@@ -12,13 +12,13 @@ import os
 import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from ..._containers import float_dtype
+from ..._files import new_file
 from ..._memory import check_matrices_fit
 from ..._threads import in_lanes
 from ..._types import Array
@@ -152,24 +152,13 @@ class Moments:
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write to a ``.npz`` file, whole or not at all."""
-        path = Path(path)
-        part = path.with_name(path.name + ".part")
-        try:
-            with part.open("wb") as file:
-                held: dict[str, Any] = {
-                    "n": self.n,
-                    "mean": self.mean,
-                    "scatter": self.scatter,
-                    "dtype": self.dtype.name,
-                }
-                if self.rest is not None:
-                    held["rest"] = self.rest
-                if self.columns is not None:
-                    held["columns"] = np.array([str(name) for name in self.columns])
-                np.savez(file, **held)
-            part.replace(path)
-        finally:
-            part.unlink(missing_ok=True)
+        held: dict[str, Any] = {"n": self.n, "mean": self.mean, "scatter": self.scatter, "dtype": self.dtype.name}
+        if self.rest is not None:
+            held["rest"] = self.rest
+        if self.columns is not None:
+            held["columns"] = np.array([str(name) for name in self.columns])
+        with new_file(path) as file:
+            np.savez(file, **held)
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Moments:

@@ -13,7 +13,7 @@
     const factorText = (step) => (step === path.optimum ? "λ = λ̂, the optimum" : step === 0 ? "λ = 0, plain PCA" : `λ = ${R.number(path.factors[step])} λ̂`);
     const describe = () => {
       const parts = names.map((name, j) => `${R.short(name, 24)} ${R.number(path.backgrounds[aim][0][j])}`);
-      R.element("contrast-text").textContent = `${factorText(aim)} · component 1 has variance ${R.number(path.target[aim][0])} in the target; ${parts.join(", ")}`;
+      R.element("contrast-text").textContent = `${factorText(aim)} · ${R.component(0)} has variance ${R.number(path.target[aim][0])} in the target; ${parts.join(", ")}`;
       slider.setAttribute("aria-valuetext", factorText(aim));
     };
 

@@ -3,6 +3,7 @@
 const R = {};
 
 R.data = JSON.parse(document.getElementById("data").textContent);
+R.component = (c) => `${R.data.prefix}${c + 1}`; // as the tables of the page call it
 R.element = (id) => document.getElementById(id);
 
 R.bytes = (base64) => {

@@ -16,7 +16,7 @@ if (R.data.heldOut) {
       type: "scatter", mode: "markers", name, showlegend, legendgroup: String(g), opacity, x: which.map((c) => place(c, g)), y,
       marker: { color: colour(g), size: 10, symbol: R.symbols[g % R.symbols.length] },
       error_y: { type: "data", symmetric: false, array: high.map((v, i) => v - y[i]), arrayminus: low.map((v, i) => y[i] - v), color: colour(g), thickness: 2, width: 0 },
-      hovertemplate: which.map((c, i) => `component ${c + 1}, ${name}: ${R.number(y[i])} [${R.number(low[i])}, ${R.number(high[i])}]<extra></extra>`),
+      hovertemplate: which.map((c, i) => `${R.component(c)}, ${name}: ${R.number(y[i])} [${R.number(low[i])}, ${R.number(high[i])}]<extra></extra>`),
     };
   };
 
@@ -30,7 +30,7 @@ if (R.data.heldOut) {
     const narrow = box.clientWidth < 640;
     const several = k > (narrow ? 6 : 12);
     const told = heldOut.p.map((p) => (p.startsWith("<") ? R.plain(p) : `= ${p}`));
-    const ticks = narrow ? heldOut.p.map((p, c) => `${c + 1}<br>${R.plain(p)}`) : told.map((p, c) => `Component ${c + 1}<br>p ${p}`);
+    const ticks = narrow ? heldOut.p.map((p, c) => `${R.component(c)}<br>${R.plain(p)}`) : told.map((p, c) => `${R.component(c)}<br>p ${p}`);
     const ground = { type: "rect", xref: "x", yref: "paper", x0: 0.5, x1: heldOut.unique + 0.5, y0: 0, y1: 1, layer: "below", line: { width: 0 }, fillcolor: R.variable("--good-bg") };
     const word = { text: "unique", xref: "x", yref: "paper", x: 0.56, y: 1, xanchor: "left", yanchor: "top", showarrow: false, font: { size: 13, color: R.variable("--good") } };
     const layout = R.layout({

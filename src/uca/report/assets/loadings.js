@@ -6,7 +6,7 @@
   const k = all.length / p;
   const components = Array.from({ length: k }, (_, c) => all.subarray(c * p, (c + 1) * p));
   const pick = R.element("pick-loading");
-  components.forEach((_, c) => pick.append(R.make("option", { value: String(c), textContent: `Component ${c + 1}` })));
+  components.forEach((_, c) => pick.append(R.make("option", { value: String(c), textContent: R.component(c) })));
 
   const TOP = 15;
   const box = R.element("top");
@@ -31,7 +31,7 @@
       dragmode: false,
       margin: { l: 20, r: 12, t: 8, b: 44 },
       bargap: 0.3,
-      xaxis: R.axis({ range: [low && low - pad, high && high + pad], fixedrange: true, title: { text: `loading on component ${c + 1}`, font: { size: 13, color: R.variable("--soft") } } }),
+      xaxis: R.axis({ range: [low && low - pad, high && high + pad], fixedrange: true, title: { text: `loading on ${R.component(c)}`, font: { size: 13, color: R.variable("--soft") } } }),
       yaxis: R.axis({ tickvals: chosen.map((_, i) => i), ticktext: chosen.map((i) => R.plain(R.short(data.features[i], narrow ? 18 : 34))), fixedrange: true, showgrid: false, zeroline: false }),
     });
     return Plotly.react(box, [trace], layout, R.config);
@@ -60,7 +60,7 @@
       if (sorting.column === column) header.setAttribute("aria-sort", sorting.down ? "descending" : "ascending");
       return header;
     };
-    return R.make("thead", null, R.make("tr", null, cell("feature", -1), ...components.map((_, c) => cell(`component ${c + 1}`, c))));
+    return R.make("thead", null, R.make("tr", null, cell("feature", -1), ...components.map((_, c) => cell(R.component(c), c))));
   };
   const sort = (column, down) => {
     sorting = { column, down };
@@ -98,7 +98,7 @@
   });
   R.element("loadings-csv").addEventListener("click", () => {
     const rows = data.features.map((name, i) => [name, ...components.map((values) => Number(values[i].toPrecision(7)))]);
-    R.download("loadings.csv", R.csv([["feature", ...components.map((_, c) => `component ${c + 1}`)], ...rows]));
+    R.download("loadings.csv", R.csv([["feature", ...components.map((_, c) => R.component(c))], ...rows]));
   });
 
   // Components as images: one canvas each, zero in the colour of the card.
@@ -114,7 +114,7 @@
     grid.replaceChildren(...components.map((values, c) => {
       const canvas = R.make("canvas", { width, height });
       canvas.setAttribute("role", "img");
-      canvas.setAttribute("aria-label", `Component ${c + 1} as an image`);
+      canvas.setAttribute("aria-label", `${R.component(c)} as an image`);
       const context = canvas.getContext("2d");
       const image = context.createImageData(width, height);
       for (let i = 0; i < p; i++) {
@@ -124,7 +124,7 @@
         image.data[4 * i + 3] = 255;
       }
       context.putImageData(image, 0, 0);
-      return R.make("figure", null, canvas, R.make("figcaption", { textContent: `Component ${c + 1}, ${(100 * data.variance.ratio[c]).toFixed(1)} % of target variance` }));
+      return R.make("figure", null, canvas, R.make("figcaption", { textContent: `${R.component(c)}, ${(100 * data.variance.ratio[c]).toFixed(1)} % of target variance` }));
     }));
   };
 

@@ -7,7 +7,7 @@
   const choices = Array.from({ length: data.k }, (_, c) => c);
   for (const [id, axis] of [["pick-x", "x"], ["pick-y", "y"]]) {
     const pick = R.element(id);
-    pick.append(...choices.map((c) => option(String(c), `Component ${c + 1}`)));
+    pick.append(...choices.map((c) => option(String(c), R.component(c))));
     pick.value = String(S[axis]);
     pick.addEventListener("change", () => {
       S[axis] = Number(pick.value);

@@ -96,7 +96,7 @@
     const at = data.path.target[Math.round(S.position)][component];
     return target[0] > 0 ? (at * ratio[0]) / target[0] : 0;
   };
-  S.axisTitle = (component) => `Component ${component + 1} (${(100 * share(component)).toFixed(1)} % of target variance)`;
+  S.axisTitle = (component) => `${R.component(component)} (${(100 * share(component)).toFixed(1)} % of target variance)`;
 
   const pieces = (values) => {
     const out = sets.map((set, d) => Array.from(values.subarray(starts[d], starts[d] + set.shown)));
@@ -219,7 +219,7 @@
     const [x, y] = coordinates();
     const colouring = scale();
     if (colouring) colouring.range = middle(colouring.values);
-    const template = `%{text}<br>component ${S.x + 1}: %{x:.4g}<br>component ${S.y + 1}: %{y:.4g}<extra></extra>`;
+    const template = `%{text}<br>${R.component(S.x)}: %{x:.4g}<br>${R.component(S.y)}: %{y:.4g}<extra></extra>`;
     const traces = order().map((d, t) => {
       const behind = t > m;
       const axis = d === 0 || behind ? "" : String(d + 1);

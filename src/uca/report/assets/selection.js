@@ -5,7 +5,7 @@
   const LISTED = 300;
   const table = R.element("selection-table");
   const name = data.labels ? data.labels.name : "label";
-  const components = Array.from({ length: data.k }, (_, c) => `component ${c + 1}`);
+  const components = Array.from({ length: data.k }, (_, c) => R.component(c));
 
   const ordered = () => Array.from(S.selected || []).sort((a, b) => a - b);
   const setName = (i) => S.sets[S.datasetOf(i)].name;

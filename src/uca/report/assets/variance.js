@@ -9,7 +9,7 @@
 
   const bars = (g, values, name, marker) => ({
     type: "bar", name: R.plain(R.short(name, 30)), x: values.map((_, c) => place(c, g)), y: values, width: 0.92 * width, marker,
-    hovertemplate: values.map((_, c) => `component ${c + 1}, ${R.plain(R.short(name, 30))}: %{y:.4g}<extra></extra>`),
+    hovertemplate: values.map((_, c) => `${R.component(c)}, ${R.plain(R.short(name, 30))}: %{y:.4g}<extra></extra>`),
   });
   const bound = (which, dash, name) => {
     const x = [], y = [];
@@ -42,7 +42,7 @@
       legend: { orientation: "h", y: 1.02, yanchor: "bottom", x: 0, font: { size: 13 } },
       margin: { l: 56, r: 12, t: 44, b: 36 },
       dragmode: false,
-      xaxis: R.axis({ tickvals: several ? undefined : variance.target.map((_, c) => c + 1), ticktext: several ? undefined : variance.ratio.map((share, c) => narrow ? `${c + 1}<br>${(100 * share).toFixed(1)} %` : `Component ${c + 1}<br>${(100 * share).toFixed(1)} % of target`), range: [0.45, k + 0.55], fixedrange: true, showgrid: false }),
+      xaxis: R.axis({ tickvals: several ? undefined : variance.target.map((_, c) => c + 1), ticktext: several ? undefined : variance.ratio.map((share, c) => narrow ? `${R.component(c)}<br>${(100 * share).toFixed(1)} %` : `${R.component(c)}<br>${(100 * share).toFixed(1)} % of target`), range: [0.45, k + 0.55], fixedrange: true, showgrid: false }),
       yaxis: R.axis({ title: { text: "variance", font: { size: 13, color: R.variable("--soft") } }, rangemode: "tozero", fixedrange: true }),
     });
     return Plotly.react(box, traces, layout, R.config);

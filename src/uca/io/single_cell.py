@@ -1,0 +1,47 @@
+"""AnnData in h5ad and zarr files, and plain zarr arrays."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from .._optional import optional
+from .arrays import from_arrays
+from .formats import Format, Raw, Reading, as_matrix
+
+
+def _h5ad(path: Path, _: Reading) -> Raw:
+    import anndata
+
+    return from_anndata(str(path), anndata.read_h5ad(path))
+
+
+def _zarr(path: Path, _: Reading) -> Raw:
+    """An AnnData store, one array, or a group that holds one matrix."""
+    import zarr
+
+    store: Any = zarr.open(str(path), mode="r")
+    if store.attrs.get("encoding-type") == "anndata":
+        return from_anndata(str(path), optional("anndata", "this format needs anndata", "io").read_zarr(path))
+    if hasattr(store, "shape"):
+        return Raw(str(path), values=as_matrix(np.asarray(store[...])))
+    return from_arrays(str(path), {name: np.asarray(array[...]) for name, array in store.arrays()})
+
+
+def from_anndata(source: str, data: Any) -> Raw:
+    """``X`` of an AnnData object; columns of ``obs`` describe rows and are never features."""
+    if data.X is None:
+        raise ValueError("it has no X")
+    columns = {str(name): np.asarray(data.obs[name].astype(object)) for name in data.obs.columns}
+    return Raw(
+        source,
+        values=as_matrix(data.X),
+        features=tuple(map(str, data.var_names)),
+        ids=np.asarray(data.obs_names, dtype=object),
+        columns=columns,
+    )
+
+
+FORMATS = (Format("h5ad", (".h5ad",), _h5ad, ("anndata",)), Format("zarr", (".zarr",), _zarr, ("zarr",)))
