@@ -20,9 +20,9 @@ def test_demo_prints_tables_and_saves_the_figure(tmp_path, capsys):
         "UCA, split",
         "Optimal: the certified relative gap",
         "ahead of",
-        "digits 0 and 1 over grass: Component 1 varies more in the target",
+        "digits 0 and 1 over grass: UC1 varies more in the target",
         "grass without digits: No component varies more in the target",
-        "digits 3 and 8 over grass + brick: Component 1 varies more in the target than in every one of 2 backgrounds",
+        "digits 3 and 8 over grass + brick: UC1 varies more in the target than in every one of 2 backgrounds",
     ):
         assert text in printed
     assert (tmp_path / "new" / "uca-demo.png").stat().st_size > 50_000

@@ -326,8 +326,8 @@ class TestUniqueness:
         assert test.pvalues[0] < 0.001
         assert np.all(np.diff(test.pvalues) >= 0)
         assert test.low[0, 0] > test.high[0, 1]
-        assert "Component 1 varies more in the target than in the background" in test.sentence
-        assert "Component 2: p = " in test.sentence
+        assert "UC1 varies more in the target than in the background" in test.sentence
+        assert "UC2: p = " in test.sentence
         assert str(test).endswith(test.sentence)
 
     def test_every_background_counts(self, rng):
@@ -792,7 +792,7 @@ class TestLeverage:
         told = (
             f"{len(rows)} of 100 rows ({', '.join(map(str, rows))}) carry {share:.0f} % of its variance in the target."
         )
-        assert found.warnings[0] == f"Component 1 hangs on few rows: {told}"
+        assert found.warnings[0] == f"UC1 hangs on few rows: {told}"
         ids = [f"m{i}" for i in range(100)]
         assert found.warnings_about(ids, "UC")[0].startswith(f"UC1 hangs on few rows: {len(rows)} of 100 rows (m")
 

@@ -10,7 +10,7 @@ import math
 from typing import Any
 
 from .._types import Array
-from ..estimators.names import component_names, component_prefix
+from ..estimators.base import component_names
 from ..estimators.uca import UCA
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest, uniqueness_test
 from ..inference.sample import MIN_SUBJECTS
@@ -189,7 +189,7 @@ def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict
         }
         for i, name in enumerate(component_names(model))
     ]
-    return {"components": rows, "warnings": leverage.warnings_about(ids, component_prefix(model))}
+    return {"components": rows, "warnings": leverage.warnings_about(ids, model.component_prefix)}
 
 
 def show_leverage(found: dict[str, Any]) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from .. import persistence
-from ..estimators.names import component_names
+from ..estimators.base import component_names
 from ..estimators.uca import UCA
 from . import evidence as e
 from . import options as o

@@ -15,7 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from .._types import Array
-from ..estimators.names import component_names
+from ..estimators.base import component_names
 from ..estimators.summary import exceeds_bound
 from ..io import Table
 from .inputs import Study

@@ -12,7 +12,7 @@ import typer
 
 from .. import persistence
 from .._files import write_file
-from ..estimators.names import component_names
+from ..estimators.base import component_names
 from ..io import Table, handle_missing, match_features, split
 from . import options as o
 from .destination import check_file

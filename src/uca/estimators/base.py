@@ -209,7 +209,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         names : array of str of shape (k,)
         """
         check_is_fitted(self)
-        return np.array([f"{self.component_prefix}{i + 1}" for i in range(self.components_.shape[0])], dtype=object)
+        return np.array(component_names(self), dtype=object)
 
     @property
     def score_scale_(self) -> Array:
@@ -265,6 +265,11 @@ class FitError(ValueError):
     def __init__(self, message: str, *, remedy: dict[str, Any], reason: str):
         super().__init__(message)
         self.remedy, self.reason = remedy, reason
+
+
+def component_names(model: ContrastiveTransformer, n: int | None = None) -> list[str]:
+    """What components are called wherever people read, counted from 1: as many as the model has, or ``n``."""
+    return [f"{model.component_prefix}{i + 1}" for i in range(model.components_.shape[0] if n is None else n)]
 
 
 def represent(model: ContrastiveTransformer, data: Datasets, k: int) -> Representation:

@@ -70,7 +70,7 @@ def _components(model: Any) -> list[list[str]]:
     marks = np.where(exceeds_bound(model.background_variance_, model.bounds_), "*", "")
     return [
         [
-            f"{i + 1}",
+            f"{model.component_prefix}{i + 1}",
             f"{model.eigenvalues_[i]:.5g}",
             f"{model.explained_variance_[i]:.5g}",
             f"{100 * model.explained_variance_ratio_[i]:.1f}",

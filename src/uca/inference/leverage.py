@@ -54,7 +54,7 @@ class RowLeverage:
         """One sentence for each component that is carried by few rows."""
         return self.warnings_about()
 
-    def warnings_about(self, ids: Sequence[str] | None = None, prefix: str = "Component ") -> list[str]:
+    def warnings_about(self, ids: Sequence[str] | None = None, prefix: str = "UC") -> list[str]:
         """The warnings with names of rows, and of components."""
         return [f"{prefix}{i + 1} hangs on few rows: {self._few_rows(int(i), ids)}." for i in np.flatnonzero(self.few)]
 
@@ -70,7 +70,7 @@ class RowLeverage:
         top = np.sort(self.leverage, axis=0)[::-1]
         rows = [
             [
-                f"{i + 1}",
+                f"UC{i + 1}",
                 f"{100 * top[0, i]:.1f} %",
                 f"{100 * top[:3, i].sum():.1f} %",
                 f"{self.n_half[i]} of {len(top)}",

@@ -131,9 +131,7 @@ class UniquenessTest:
         """The result in words."""
         k, n = len(self.pvalues), self.n_unique_
         others = f"every one of {len(self.background_names)} backgrounds"
-        found = {0: "No component varies", 1: "Component 1 varies", 2: "Components 1 and 2 vary"}.get(
-            n, f"Components 1 to {n} vary"
-        )
+        found = "No component varies" if n == 0 else f"{self._named(n)} {'varies' if n == 1 else 'vary'}"
         units = ", each in units of its own deviations" if self.parameters["scale"] is True else ""
         text = (
             f"{found} more in the target than in {'the background' if len(self.background_names) == 1 else others}{units}, "
@@ -145,7 +143,7 @@ class UniquenessTest:
                 " Components are counted by their contrast in the rows that chose them, not in the order of the model."
             )
         if n < k:
-            text += f" Component {n + 1}: {self._reason(n)}."
+            text += f" {self._name(n)}: {self._reason(n)}."
             if self.kept[n] < 0.5:
                 text += (
                     f" But {100 * (1 - self.kept[n]):.0f} % of it lies in features that are constant in some dataset, or in "
@@ -159,6 +157,17 @@ class UniquenessTest:
                 "few, so take p-values near the level with care."
             )
         return text
+
+    def _name(self, i: int) -> str:
+        """UC1 is the first component of the model; by contrast, components have a rank only."""
+        return f"UC{i + 1}" if self.order == "model" else f"Component {i + 1}"
+
+    def _named(self, n: int) -> str:
+        """The first ``n`` components."""
+        if n == 1:
+            return self._name(0)
+        ends = f"{self._name(0)} {'and' if n == 2 else 'to'} {self._name(n - 1)}"
+        return ends if self.order == "model" else f"Components 1 {'and' if n == 2 else 'to'} {n}"
 
     def _sizes(self) -> str:
         """Independent units of every dataset."""
@@ -187,7 +196,7 @@ class UniquenessTest:
         header = ["component", *names, *(f"p, {name}" for name in self.background_names), "p, average", "p", ""]
         rows = [
             [
-                f"{i + 1}",
+                f"UC{i + 1}" if self.order == "model" else f"{i + 1}",
                 *(
                     f"{v:.3g} [{a:.3g}, {b:.3g}]"
                     for v, a, b in zip(self.variances[i], self.low[i], self.high[i], strict=True)

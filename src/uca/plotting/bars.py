@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..estimators.base import component_names
 from .checks import check_component, check_count, check_model
 from .checks import feature_names as names_of
 from .style import INK, PALETTE, axes, colour, component_label, legend_outside, list_features, open_frame, percent
@@ -79,7 +80,7 @@ def variance(model: Any, *, ax: Axes | None = None) -> Axes:
     for j, name in enumerate(["target", *model.background_names_]):
         handles.append(ax.bar(centres[:, j], heights[:, j], width=0.92 * width, color=colour(j), label=name))
     handles += _draw_bounds(ax, centres[:, 1:], model.bounds_ if hasattr(model, "bounds_") else None, width)
-    ax.set_xticks(np.arange(k), [f"{i + 1}\n{percent(model, i)}" for i in range(k)])
+    ax.set_xticks(np.arange(k), [f"{name}\n{percent(model, i)}" for i, name in enumerate(component_names(model))])
     ax.tick_params(axis="x", length=0)
     ax.set(xlabel="component, and its share of the target's variance", ylabel="variance", xlim=(-0.6, k - 0.4))
     open_frame(ax)

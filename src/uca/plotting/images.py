@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._types import Array
+from ..estimators.base import component_names
 from .checks import check_component, check_count, check_model
 from .style import DIVERGING, axes, percent
 
@@ -62,7 +63,7 @@ def eigenimages(
         ax.text(
             left + width / 2,
             top - 0.03 * height,
-            f"component {i + 1} ({percent(model, i)})",
+            f"{component_names(model)[i]} ({percent(model, i)})",
             ha="center",
             va="bottom",
             fontsize="small",

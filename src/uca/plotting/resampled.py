@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from .._types import Array
+from ..estimators.base import component_names
 from ..inference import Bootstrap
 from .checks import check_component, check_count, check_result
 from .style import GREYS, INK, PALETTE, axes, component_label, legend_outside, list_features, open_frame
@@ -44,7 +45,7 @@ def stability(found: Bootstrap, *, ax: Axes | None = None) -> Axes:
         for i in range(k):
             _draw_cosines(ax, values[:, i], i + 1 + 0.6 * BOX_WIDTH * side, shade, name if i == 0 else "")
     ax.axhline(1.0, color=GREYS[1], lw=0.8, zorder=0)
-    ax.set_xticks(np.arange(1, k + 1))
+    ax.set_xticks(np.arange(1, k + 1), component_names(found.model))
     ax.set_yticks(np.linspace(0, 1, 6))
     ax.set(
         xlabel="component",

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._optional import optional
 from .._types import Array
+from ..estimators.base import component_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,8 +82,8 @@ def legend_outside(ax: Axes, handles: Sequence[Any] | None = None, markerscale: 
 
 
 def component_label(model: Any, i: int) -> str:
-    """``component 1 (12.3 % of target variance)``."""
-    return f"component {i + 1} ({percent(model, i)} of target variance)"
+    """``UC1 (12.3 % of target variance)``."""
+    return f"{component_names(model)[i]} ({percent(model, i)} of target variance)"
 
 
 def percent(model: Any, i: int) -> str:

@@ -50,7 +50,9 @@ def uniqueness(test: UniquenessTest, *, ax: Axes | None = None) -> Axes:
     ground = [ax.axvspan(-0.5, test.n_unique_ - 0.5, color=BAND, lw=0, zorder=0)] if test.n_unique_ else []
     for patch in ground:
         patch.set_label(f"unique (p ≤ {test.alpha:g})")
-    ax.set_xticks(np.arange(k), [f"{i + 1}\n{_p(p)}" for i, p in enumerate(test.pvalues)])
+    ax.set_xticks(
+        np.arange(k), [f"{'UC' if test.order == 'model' else ''}{i + 1}\n{_p(p)}" for i, p in enumerate(test.pvalues)]
+    )
     ax.tick_params(axis="x", length=0)
     ax.set(
         xlabel="component, and its p-value",

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Array
-from ..estimators.names import component_names, component_prefix
+from ..estimators.base import component_names
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest
 from ..inference.leverage import leverage_of
 from ..inference.uniqueness import PARAMETERS, p_text
@@ -73,7 +73,7 @@ def context(model: Any, data: Inputs, found: Evidence) -> dict[str, Any]:
         "test": None if found.test is None else _test(found.test, model),
         "stability": None if found.stability is None else _stability(found.stability, model, data.features),
         "influence": None if found.influence is None else _influence(found.influence),
-        "leverage": leverage(model, data).warnings_about(data.ids[0], component_prefix(model)),
+        "leverage": leverage(model, data).warnings_about(data.ids[0], model.component_prefix),
     }
 
 

@@ -71,8 +71,6 @@ def check_inputs(
     )
 
 
-
-
 def check_image_shape(shape: Any, p: int) -> tuple[int, int] | None:
     """Height and width of an image of ``p`` pixels."""
     if shape is None:

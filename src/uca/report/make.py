@@ -8,8 +8,8 @@ from typing import Any
 
 from .._files import write_file
 from .._parameters import check_number
+from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
-from ..estimators.names import component_names
 from ..fitted import check_bounded
 from ..inference import BackgroundInfluence, Bootstrap, UniquenessTest
 from . import evidence, words

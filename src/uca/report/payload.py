@@ -14,7 +14,6 @@ import numpy as np
 
 from .._labels import Labels
 from .._types import Array
-from ..estimators.names import component_prefix
 from .contrast import FACTORS, OPTIMUM, ContrastPath
 from .inputs import Inputs, plain
 from .scores import choose_rows, frames, standards, take
@@ -56,7 +55,7 @@ def assemble(model: Any, data: Inputs, path: ContrastPath | str) -> dict[str, An
     _check_drawable(scores)
     return {
         "k": k,
-        "prefix": component_prefix(model),
+        "prefix": model.component_prefix,
         "datasets": [
             {
                 "name": name,

@@ -11,7 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from ..estimators.names import component_names
+from ..estimators.base import component_names
 from ..estimators.summary import exceeds_bound
 from .inputs import Inputs
 
