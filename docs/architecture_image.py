@@ -16,8 +16,9 @@ PICTURE = DOCS / "images" / "architecture.svg"
 WIDTH, ROW, BOX, GAP = 1000, 92, 46, 16
 SPLIT = ("operators",)  # packages whose own rooms are drawn
 TOLD = {
-    "services": "threads, files, labels, messages",
+    "services": "types, threads, files, memory, progress",
     "validation": "target and backgrounds: checked, named",
+    "separation": "how well scores tell labels",
     "operators.statistics": "moments, standards, rounding",
     "operators.contract": "operator, pencil, units",
     "operators.eigen": "top eigenpairs, remembered products",
@@ -40,7 +41,8 @@ TOLD = {
     "cli": "the program uca",
     "demo": "make demo",
 }
-VALIDATION = ("_validation", "_parameters", "_pool", "_readable", "_missing", "_containers")
+OWN = {"_anndata": "scverse", "_separation": "separation"}
+VALIDATION = ("_validation", "_parameters", "_pool", "_readable", "_missing", "_containers", "_labels")
 
 
 def room_of(parts: tuple[str, ...]) -> str:
@@ -48,8 +50,8 @@ def room_of(parts: tuple[str, ...]) -> str:
     first = parts[0]
     if first in VALIDATION:
         return "validation"
-    if first == "_anndata":
-        return "scverse"
+    if first in OWN:
+        return OWN[first]
     if first.startswith("_"):
         return "services"
     return ".".join(parts[:2]) if first in SPLIT and len(parts) > 1 and parts[1] != "__init__" else first

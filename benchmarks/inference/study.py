@@ -27,7 +27,7 @@ from uca._parameters import seed_from
 from uca.datasets import DataNotFoundError, digits_on_grass, digits_on_grass_and_brick, load_mice
 from uca.inference import estimate_n_components, uniqueness_test
 from uca.inference.heldout import HeldOut
-from uca.inference.number import MOST
+from uca.inference.number import MOST_COUNTED
 from uca.inference.parallel import streams
 from uca.inference.sample import check_sample
 from uca.inference.uniqueness import N_SPLITS, conclude, measure_halves, model_of_halves
@@ -120,7 +120,7 @@ def any_counted(law: Callable[[np.random.Generator], Draw], seed: int) -> bool:
     test = uniqueness_test(
         draw.target,
         draw.backgrounds,
-        n_components=min(MOST, draw.target.shape[1]),
+        n_components=min(MOST_COUNTED, draw.target.shape[1]),
         groups=draw.groups,
         alpha=LEVEL,
         random_state=seed,
