@@ -19,7 +19,7 @@ MOST_WHOLE, MOST_FRACTIONS = 20, 8  # different numbers that still are groups
 
 
 @dataclass(frozen=True, eq=False)
-class Labels:
+class CheckedLabels:
     """Checked labels.
 
     Attributes
@@ -40,8 +40,8 @@ class Labels:
     values: Array | None = None
 
 
-def check_labels(labels: Any, n: int) -> Labels:
-    """Labels of ``n`` rows as groups or as a scale."""
+def check_labels(labels: Any, n: int) -> CheckedLabels:
+    """CheckedLabels of ``n`` rows as groups or as a scale."""
     given = one_each("labels", labels, n)
     present = ~where_missing(given)
     name = getattr(labels, "name", None)
@@ -49,11 +49,11 @@ def check_labels(labels: Any, n: int) -> Labels:
     if _is_scale(given[present]):
         values = np.full(n, np.nan)
         values[present] = given[present].astype(float)
-        return Labels(name, [], np.full(n, -1), np.where(np.isfinite(values), values, np.nan))
+        return CheckedLabels(name, [], np.full(n, -1), np.where(np.isfinite(values), values, np.nan))
     levels = _in_order(given[present])
     place = {level: i for i, level in enumerate(levels)}
     codes = [place[text] if ok else -1 for text, ok in zip(as_text(given), present, strict=True)]
-    return Labels(name, levels, np.array(codes, dtype=np.intp))
+    return CheckedLabels(name, levels, np.array(codes, dtype=np.intp))
 
 
 def one_each(name: str, values: Any, n: int, of: str = "row") -> Array:

@@ -10,10 +10,11 @@ from scipy import sparse
 
 from ._containers import is_dask
 from ._readable import readable
+from ._types import Backgrounds
 from ._validation import align_columns, get_columns
 
 
-def pool(*backgrounds: Any) -> Any:
+def pool(*backgrounds: Backgrounds) -> Any:
     """Stack backgrounds into one, to be standardised together.
 
     ``UCA().fit(X, backgrounds=pool(a, b))`` is the pooled analysis, ``UCA().fit(X, backgrounds=[a, b])`` the split one.

@@ -18,7 +18,7 @@ from sklearn.preprocessing import StandardScaler
 from ._labels import as_text
 from ._pool import pool
 from ._separation import agreement, judge, silhouette
-from ._types import Array
+from ._types import Array, Labels, Rows
 from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer, FitError
 from .estimators.uca import UCA
@@ -51,13 +51,13 @@ class Compared:
 
 
 def compare(
-    X: Any,
+    X: Rows,
     backgrounds: Mapping[str, Any],
     *,
     n_components: int = 2,
     scale: bool | str = True,
-    labels: Any = None,
-    groups: Any = None,
+    labels: Labels | None = None,
+    groups: Labels | None = None,
     on_method: Callable[[str], None] | None = None,
 ) -> tuple[Compared, ...]:
     """Fit PCA, cPCA with automatic alpha, cPCA++, and UCA with backgrounds pooled and split.
@@ -92,7 +92,9 @@ def compare(
     return tuple(results)
 
 
-def separation(scores: Array, labels: Any, groups: Any = None, *, seed: int = 0) -> dict[str, float]:
+def separation(
+    scores: Array, labels: Labels | None, groups: Labels | None = None, *, seed: int = 0
+) -> dict[str, float]:
     """How well standardised scores tell labels: cross-validated AUC, adjusted Rand index of k-means, silhouette.
 
     The AUC is that of a logistic regression on out-of-fold probabilities, for more than two labels the mean of one against
@@ -129,11 +131,11 @@ def _methods(backgrounds: dict[str, Any], k: int, scale: Any) -> list[tuple[str,
 def _run(
     method: str,
     model: ContrastiveTransformer,
-    X: Any,
+    X: Rows,
     given: Any,
     backgrounds: Mapping[str, Any],
-    labels: Any,
-    groups: Any,
+    labels: Labels | None,
+    groups: Labels | None,
 ) -> Compared:
     started = time.perf_counter()
     try:
@@ -151,7 +153,7 @@ def _run(
     return Compared(method, model, scores, {**metrics, "seconds": seconds}, note)
 
 
-def _fit(model: ContrastiveTransformer, X: Any, given: Any) -> str:
+def _fit(model: ContrastiveTransformer, X: Rows, given: Any) -> str:
     """Fit, and say what was chosen; parameters are changed only where a method cannot run without."""
     try:
         model.fit(X, backgrounds=given)

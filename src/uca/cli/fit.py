@@ -12,7 +12,7 @@ import numpy as np
 import typer
 
 from .. import persistence
-from ..estimators.base import component_names
+from ..estimators.base import ContrastiveTransformer, component_names
 from ..estimators.uca import UCA
 from . import evidence as e
 from . import options as o
@@ -98,7 +98,7 @@ def fit_model(study: Study, parameters: dict[str, Any], steps: Steps) -> UCA:
     return model
 
 
-def write_report(model: Any, path: Path, study: Study, **extras: Any) -> list[str]:
+def write_report(model: ContrastiveTransformer, path: Path, study: Study, **extras: Any) -> list[str]:
     """The page; a note instead where its libraries are not installed."""
     try:
         module = import_module("uca.report")

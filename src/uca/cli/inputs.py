@@ -213,7 +213,7 @@ def _with_labels(target: Table, request: Request) -> tuple[Table, str | None]:
 
 
 def _label_file(path: Path, target: Table, request: Request) -> tuple[str, Array]:
-    """Labels from a file: matched by id where both have ids, else by order."""
+    """CheckedLabels from a file: matched by id where both have ids, else by order."""
     raw = read_one(path, request.columns)
     names, columns = _text_columns(raw)
     known = set() if target.ids is None else set(target.ids)

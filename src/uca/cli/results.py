@@ -15,7 +15,7 @@ from rich.table import Table as RichTable
 from rich.text import Text
 
 from .._types import Array
-from ..estimators.base import component_names
+from ..estimators.base import ContrastiveTransformer, component_names
 from ..estimators.summary import exceeds_bound
 from ..io import Table
 from .inputs import Study
@@ -42,7 +42,7 @@ def scores_csv(
     return csv_text(header, zip(*left, *np.asarray(scores).T.tolist(), strict=True))
 
 
-def components_csv(model: Any, features: tuple[str, ...] | None) -> str:
+def components_csv(model: ContrastiveTransformer, features: tuple[str, ...] | None) -> str:
     """A row a feature: its name and its weight in each component."""
     names = features or tuple(f"feature{i + 1}" for i in range(model.n_features_in_))
     return csv_text(["feature", *component_names(model)], zip(names, *model.components_.tolist(), strict=True))
@@ -62,7 +62,7 @@ def csv_text(header: list[str], rows: Any) -> str:
     return text.getvalue()
 
 
-def describe(model: Any) -> dict[str, Any]:
+def describe(model: ContrastiveTransformer) -> dict[str, Any]:
     """What a fitted model found, as plain numbers and text for JSON."""
     known: dict[str, Any] = {
         "method": type(model).__name__,
@@ -80,15 +80,15 @@ def describe(model: Any) -> dict[str, Any]:
     return {**known, "representation": model.representation_}
 
 
-def _backgrounds(model: Any) -> list[dict[str, Any]]:
-    rows = [{"name": name} for name in model.background_names_]
+def _backgrounds(model: ContrastiveTransformer) -> list[dict[str, Any]]:
+    rows: list[dict[str, Any]] = [{"name": name} for name in model.background_names_]
     if hasattr(model, "lambdas_"):
         for row, weight, bound in zip(rows, model.lambdas_, model.bounds_, strict=True):
             row.update({"lambda": float(weight), "bound": float(bound)})
     return rows
 
 
-def _components(model: Any) -> list[dict[str, Any]]:
+def _components(model: ContrastiveTransformer) -> list[dict[str, Any]]:
     return [
         {
             "name": name,

@@ -12,7 +12,7 @@ import typer
 
 from .. import persistence
 from .._files import write_file
-from ..estimators.base import component_names
+from ..estimators.base import ContrastiveTransformer, component_names
 from ..io import Table, handle_missing, match_features, split
 from . import options as o
 from .destination import check_file
@@ -71,16 +71,17 @@ def read_model(path: Path) -> Any:
     return persistence.load(path)
 
 
-def _like(table: Table, model: Any) -> Any:
+def _like(table: Table, model: ContrastiveTransformer) -> Any:
     """The model as it would be if fitted on such a table: a sparse one, whose columns were matched, carries no names."""
     if not table.is_sparse:
         return model
-    model = copy(model)
-    vars(model).pop("feature_names_in_", None)
-    return model
+    nameless = copy(model)
+    if hasattr(nameless, "feature_names_in_"):
+        del nameless.feature_names_in_
+    return nameless
 
 
-def _features(model: Any, path: Path) -> Table:
+def _features(model: ContrastiveTransformer, path: Path) -> Table:
     """An empty table with the features of the model."""
     names = getattr(model, "feature_names_in_", None)
     return Table(str(path), np.empty((0, model.n_features_in_)), None if names is None else tuple(map(str, names)))

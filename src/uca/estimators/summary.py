@@ -4,11 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from textwrap import wrap
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .._types import Array
+
+if TYPE_CHECKING:
+    from .bounded import BoundedTransformer
 
 WIDTH = 100
 POINTER = (
@@ -26,7 +29,7 @@ class Summary(str):
         return str(self)
 
 
-def summarise(model: Any) -> Summary:
+def summarise(model: BoundedTransformer) -> Summary:
     """The summary of a fitted :class:`~uca.UCA`."""
     rows = "?" if model.n_samples_ is None else f"{model.n_samples_}"
     m = len(model.background_names_)
@@ -60,13 +63,13 @@ def exceeds_bound(background_variance: Any, bounds: Any) -> Array:
     return np.asarray(background_variance) > np.asarray(bounds) * (1 + 1e-6)
 
 
-def _reason(model: Any) -> str:
+def _reason(model: BoundedTransformer) -> str:
     if model.components == "joint":
         return "Only the first component is bound; components='sequential' bounds them all."
     return "No single direction attains the optimum there; see the certificate."
 
 
-def _components(model: Any) -> list[list[str]]:
+def _components(model: BoundedTransformer) -> list[list[str]]:
     marks = np.where(exceeds_bound(model.background_variance_, model.bounds_), "*", "")
     return [
         [

@@ -15,7 +15,7 @@ import numpy as np
 
 from .._parameters import check_bound, check_n_components
 from .._pool import pool
-from .._types import Array
+from .._types import Array, Backgrounds, Rows
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
 from ..solvers.infeasible import InfeasibleBoundsError
@@ -184,8 +184,8 @@ class BackgroundInfluence:
 
 
 def background_influence(
-    X: Any,
-    backgrounds: Any,
+    X: Rows,
+    backgrounds: Backgrounds,
     *,
     n_components: int = 2,
     model: BoundedTransformer | None = None,

@@ -10,12 +10,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from .._containers import is_array_api, is_dask
-from .._types import Array
+from .._types import Array, Rows
 from ..estimators.base import ContrastiveTransformer
 from ..estimators.summary import Summary, text_table
 from ..fitted import check_fitted
@@ -84,7 +83,7 @@ class RowLeverage:
         return str(self.summary())
 
 
-def row_leverage(model: ContrastiveTransformer, X: Any) -> RowLeverage:
+def row_leverage(model: ContrastiveTransformer, X: Rows) -> RowLeverage:
     """Leverage of each target row on each component of a fitted model.
 
     Parameters

@@ -19,7 +19,7 @@ from scipy import sparse
 
 from .._parameters import check_positive_int, seed_from
 from .._threads import one_blas_thread
-from .._types import Array
+from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.base import represent
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
@@ -108,13 +108,13 @@ class NumberOfComponents:
 
 
 def estimate_n_components(
-    X: Any,
-    backgrounds: Any,
+    X: Rows,
+    backgrounds: Backgrounds,
     *,
     max_components: int | None = None,
     n_splits: int = N_SPLITS,
     n_permutations: int = 40,
-    groups: Any = None,
+    groups: Groups = None,
     alpha: float = 0.05,
     random_state: Any = None,
     model: BoundedTransformer | None = None,

@@ -17,7 +17,7 @@ from scipy import sparse
 
 from .._containers import is_array_api, is_dask
 from .._missing import entries, is_missing
-from .._types import Array
+from .._types import Array, Backgrounds, Groups, Rows
 from .._validation import Datasets, check_datasets, count_not_finite, label_of, name_backgrounds, raise_counts
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
@@ -87,7 +87,9 @@ class Sample:
         return model.fit(arrays[0], backgrounds=dict(zip(self.names, arrays[1:], strict=True)))
 
 
-def check_sample(X: Any, backgrounds: Any, groups: Any = None, *, min_subjects: int = MIN_SUBJECTS) -> Sample:
+def check_sample(
+    X: Rows, backgrounds: Backgrounds, groups: Groups = None, *, min_subjects: int = MIN_SUBJECTS
+) -> Sample:
     """Check rows and subjects.
 
     ``groups`` labels subjects: one sequence for each dataset (a list, target first; or a dict by name, with ``"target"``),

@@ -21,7 +21,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from .._parameters import check_choice, check_n_components, check_number, check_positive_int, seed_from
-from .._types import Array
+from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
 from .parallel import run, streams
@@ -149,12 +149,12 @@ class Bootstrap:
 
 
 def bootstrap(
-    X: Any,
-    backgrounds: Any,
+    X: Rows,
+    backgrounds: Backgrounds,
     *,
     n_components: int = 2,
     n_resamples: int = 200,
-    groups: Any = None,
+    groups: Groups = None,
     level: float = 0.95,
     align: str = "sign",
     random_state: Any = None,

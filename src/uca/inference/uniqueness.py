@@ -30,7 +30,7 @@ import numpy as np
 from scipy.special import ndtr, stdtrit
 
 from .._parameters import check_choice, check_n_components, check_positive_int, seed_from
-from .._types import Array
+from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
 from ..operators.statistics.blocks import divisor
@@ -213,12 +213,12 @@ class UniquenessTest:
 
 
 def uniqueness_test(
-    X: Any,
-    backgrounds: Any,
+    X: Rows,
+    backgrounds: Backgrounds,
     *,
     n_components: int | None = None,
     n_splits: int = N_SPLITS,
-    groups: Any = None,
+    groups: Groups = None,
     alpha: float = 0.05,
     random_state: Any = None,
     model: BoundedTransformer | None = None,

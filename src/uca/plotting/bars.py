@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ..estimators.base import component_names
+from ..estimators.base import ContrastiveTransformer, component_names
 from .checks import check_component, check_count, check_model
 from .checks import feature_names as names_of
 from .style import INK, PALETTE, axes, colour, component_label, legend_outside, list_features, open_frame, percent
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def loadings(
-    model: Any,
+    model: ContrastiveTransformer,
     *,
     component: int = 0,
     n_features: int = 15,
@@ -56,7 +56,7 @@ def loadings(
     return ax
 
 
-def variance(model: Any, *, ax: Axes | None = None) -> Axes:
+def variance(model: ContrastiveTransformer, *, ax: Axes | None = None) -> Axes:
     """Variance of every component in the target and in each background, with the bounds.
 
     Parameters

@@ -9,14 +9,16 @@ from typing import Any
 import numpy as np
 
 from .._containers import is_array_api
+from .._missing import entries
 from .._parameters import check_choice
-from .._types import Array
+from .._types import Array, Backgrounds, Labels, Rows
 from .._validation import label_of, name_backgrounds
+from ..estimators.base import ContrastiveTransformer
 from ..fitted import background_standard, check_background, check_fitted, scores_by
 from ..operators.sources.namespace import to_numpy
 
 
-def check_model(model: Any) -> Any:
+def check_model(model: ContrastiveTransformer) -> Any:
     """A fitted model of the package, with its arrays in numpy."""
     return check_fitted(model, "the first argument")
 
@@ -30,7 +32,7 @@ def check_result(result: Any, kind: type, function: str) -> None:
         )
 
 
-def check_component(model: Any, component: Any, name: str = "component") -> int:
+def check_component(model: ContrastiveTransformer, component: Any, name: str = "component") -> int:
     """The number of a component of a model, from 0."""
     return check_place(component, model.components_.shape[0], name)
 
@@ -47,7 +49,7 @@ def check_place(component: Any, k: int, name: str = "component") -> int:
     return int(component)
 
 
-def check_pair(model: Any, components: Any) -> tuple[int, int]:
+def check_pair(model: ContrastiveTransformer, components: Any) -> tuple[int, int]:
     """The numbers of two different components."""
     if not isinstance(components, (Sequence, np.ndarray)) or isinstance(components, str) or len(components) != 2:
         raise ValueError(f"components must be two numbers, such as (0, 1); got {components!r}")
@@ -66,17 +68,17 @@ def check_count(name: str, value: Any, most: int) -> int:
     return min(int(value), most)
 
 
-def row_names(ids: Any, n: int) -> list[str]:
+def row_names(ids: Labels | None, n: int) -> list[str]:
     """Names of rows: those given, or ``row 0`` and so on."""
     if ids is None:
         return [f"row {i}" for i in range(n)]
-    names = [str(name) for name in ids]
+    names = [str(name) for name in entries(ids)]
     if len(names) != n:
         raise ValueError(f"ids has {len(names)} entries, but there are {n} rows: give one for each row")
     return names
 
 
-def feature_names(model: Any, given: Any) -> Array:
+def feature_names(model: ContrastiveTransformer, given: Any) -> Array:
     """Names of the features: those given, those of the fit, or ``feature 0`` and so on."""
     p = int(model.n_features_in_)
     if given is None:
@@ -87,12 +89,12 @@ def feature_names(model: Any, given: Any) -> Array:
     return names
 
 
-def target_scores(model: Any, X: Any) -> Array:
+def target_scores(model: ContrastiveTransformer, X: Rows) -> Array:
     """Scores of rows, (n, k), in numpy."""
     return _in_memory(model.transform(to_numpy(X) if is_array_api(X) else X))
 
 
-def background_scores(model: Any, backgrounds: Any, units: str) -> dict[str, Array]:
+def background_scores(model: ContrastiveTransformer, backgrounds: Backgrounds, units: str) -> dict[str, Array]:
     """Scores of each background, (n_j, k), by name.
 
     ``units="own"`` centres and scales each background as the fit did, so that its variance along a component is the
@@ -108,7 +110,7 @@ def background_scores(model: Any, backgrounds: Any, units: str) -> dict[str, Arr
     return {name: _in_own_units(model, rows, name) for name, rows in named.items()}
 
 
-def _in_own_units(model: Any, rows: Any, name: str) -> Array:
+def _in_own_units(model: ContrastiveTransformer, rows: Any, name: str) -> Array:
     array = check_background(model, rows, name)
     array = to_numpy(array) if is_array_api(array) else array
     return _in_memory(scores_by(background_standard(model, array, label_of(name)), model, array))

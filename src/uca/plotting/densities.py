@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._labels import check_labels
-from .._types import Array
+from .._types import Array, Backgrounds, Labels, Rows
+from ..estimators.base import ContrastiveTransformer
 from .checks import background_scores, check_component, check_model, check_pair, target_scores
 from .groups import Group, background_groups, group_rows, is_scale
 from .style import axes, component_label, legend_outside, limits, open_frame
@@ -22,11 +23,11 @@ MASSES = (0.9, 0.5)  # shares of the rows inside the outlines
 
 
 def density(
-    model: Any,
-    X: Any,
+    model: ContrastiveTransformer,
+    X: Rows,
     *,
-    labels: Any = None,
-    backgrounds: Any = None,
+    labels: Labels | None = None,
+    backgrounds: Backgrounds = None,
     components: int | tuple[int, int] = 0,
     background_units: str = "own",
     ax: Axes | None = None,

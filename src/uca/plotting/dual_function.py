@@ -6,12 +6,13 @@ reached within the bounds. The certificate is a band between a proven lower and 
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from .._parameters import check_number
-from .._types import Array
+from .._types import Array, Backgrounds, Rows
+from ..estimators.base import ContrastiveTransformer
 from ..fitted import FittedProblem, problem_of
 from .dual_values import dual_values
 from .style import PALETTE, SEQUENTIAL, axes, legend_outside, open_frame
@@ -25,10 +26,10 @@ UNSEEN = 1e-4  # share of the range of g below which a difference is not seen
 
 
 def dual(
-    model: Any,
-    X: Any,
+    model: ContrastiveTransformer,
+    X: Rows,
     *,
-    backgrounds: Any,
+    backgrounds: Backgrounds,
     along: str | None = None,
     reach: float = 2.0,
     ax: Axes | None = None,

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from .._labels import Labels
+from .._labels import CheckedLabels
 from .._types import Array
 from .style import GREYS, LINES, MARKERS, PALETTE, colour
 
@@ -25,12 +25,12 @@ class Group:
     filled: bool = True
 
 
-def is_scale(labels: Labels) -> bool:
+def is_scale(labels: CheckedLabels) -> bool:
     """Whether labels are measurements, to be shown by a scale of colours."""
     return labels.values is not None
 
 
-def group_rows(labels: Labels | None, n: int) -> list[Group]:
+def group_rows(labels: CheckedLabels | None, n: int) -> list[Group]:
     """The target's rows as groups; one group called ``target`` without labels. Missing labels come last, in grey."""
     if labels is None:
         return [Group("target", np.arange(n), colour(0))]

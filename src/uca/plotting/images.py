@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._types import Array
-from ..estimators.base import component_names
+from ..estimators.base import ContrastiveTransformer, component_names
 from .checks import check_component, check_count, check_model
 from .style import DIVERGING, axes, percent
 
@@ -21,7 +21,7 @@ TITLE = 0.22  # above each row of images
 
 
 def eigenimages(
-    model: Any,
+    model: ContrastiveTransformer,
     image_shape: tuple[int, ...],
     *,
     components: Sequence[int] | None = None,
@@ -93,7 +93,7 @@ def _check_shape(image_shape: Any, p: int) -> tuple[int, ...]:
     return tuple(int(size) for size in sizes)
 
 
-def _check_components(model: Any, components: Any) -> list[int]:
+def _check_components(model: ContrastiveTransformer, components: Any) -> list[int]:
     if components is None:
         return list(range(model.components_.shape[0]))
     chosen = [check_component(model, i, "components") for i in np.atleast_1d(np.asarray(components)).tolist()]
@@ -102,7 +102,7 @@ def _check_components(model: Any, components: Any) -> list[int]:
     return chosen
 
 
-def _image(model: Any, i: int, shape: tuple[int, ...]) -> Array:
+def _image(model: ContrastiveTransformer, i: int, shape: tuple[int, ...]) -> Array:
     """Loadings of one component between -1 and 1, in the shape of an image."""
     values = model.components_[i].astype(float)
     return (values / np.abs(values).max()).reshape(shape)

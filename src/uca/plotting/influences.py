@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from scipy.special import ndtri
 
-from .._types import Array
+from .._types import Array, Labels
 from ..inference import BackgroundInfluence, RowLeverage
 from ..inference.backgrounds import TURNED
 from .checks import check_place, check_result, row_names
@@ -87,7 +87,7 @@ def leverage(
     found: RowLeverage,
     *,
     component: int = 0,
-    ids: Any = None,
+    ids: Labels | None = None,
     ax: Axes | None = None,
 ) -> Axes:
     """Share of a component's target variance that each row carries, largest first, beside that of normal scores.

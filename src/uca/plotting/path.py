@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 from copy import copy
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike
 
-from .._labels import Labels, check_labels
+from .._labels import CheckedLabels, check_labels
 from .._parameters import check_choice, check_number
 from .._threads import one_blas_thread
-from .._types import Array
+from .._types import Array, Backgrounds, Labels, Rows
 from ..contrast import aligned, joint_steps, nearest_to_optimum, turn
+from ..estimators.base import ContrastiveTransformer
 from ..fitted import FittedProblem, problem_of
 from .checks import check_component, check_model, target_scores
 from .groups import group_rows, is_scale
@@ -27,11 +28,11 @@ TICKS = (0, 0.25, 0.5, 1, 2, 3, 5, 10, 20, 50, 100)
 
 
 def contrast_path(
-    model: Any,
-    X: Any,
+    model: ContrastiveTransformer,
+    X: Rows,
     *,
-    backgrounds: Any,
-    labels: Any = None,
+    backgrounds: Backgrounds,
+    labels: Labels | None = None,
     show: str = "variance",
     component: int = 0,
     t_max: float = 10.0,
@@ -73,7 +74,7 @@ def contrast_path(
         raise ValueError("a model of covariance matrices has no rows, so no scores: use show='variance'")
     if labels is not None and show == "variance":
         raise ValueError("labels tell rows apart: use them with show='scores'")
-    given = None if labels is None else check_labels(labels, model.n_samples_)
+    given = None if labels is None or model.n_samples_ is None else check_labels(labels, model.n_samples_)
     if given is not None and is_scale(given):
         raise ValueError("labels holds many different numbers: a path needs groups; cut the numbers into a few")
     steps = _steps(t_max, problem.certificate.tight)
@@ -130,7 +131,9 @@ def _draw_variances(ax: Axes, problem: FittedProblem, steps: Array, vectors: Arr
     ax.set_ylabel("variance along the component")
 
 
-def _draw_scores(ax: Axes, model: Any, X: Any, labels: Labels | None, steps: Array, components: Array) -> None:
+def _draw_scores(
+    ax: Axes, model: ContrastiveTransformer, X: Rows, labels: CheckedLabels | None, steps: Array, components: Array
+) -> None:
     path = copy(model)
     path.components_ = components
     path.whiten = False

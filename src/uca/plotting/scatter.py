@@ -8,7 +8,8 @@ import numpy as np
 from sklearn.isotonic import isotonic_regression
 
 from .._labels import check_labels
-from .._types import Array
+from .._types import Array, Backgrounds, Labels, Rows
+from ..estimators.base import ContrastiveTransformer
 from .checks import background_scores, check_count, check_model, check_pair, feature_names, target_scores
 from .groups import Group, background_groups, group_rows, without_label
 from .style import INK, LARGE, RASTER_FROM, SEQUENTIAL, axes, component_label, legend_outside, marker_area, open_frame
@@ -23,11 +24,11 @@ LINE_HEIGHT = 0.055  # of a feature's name, as a share of the height of the Axes
 
 
 def scores(
-    model: Any,
-    X: Any,
+    model: ContrastiveTransformer,
+    X: Rows,
     *,
-    labels: Any = None,
-    backgrounds: Any = None,
+    labels: Labels | None = None,
+    backgrounds: Backgrounds = None,
     components: tuple[int, int] = (0, 1),
     background_units: str = "own",
     ax: Axes | None = None,
@@ -121,11 +122,11 @@ def _draw_scale(ax: Axes, points: Array, values: Array, area: float, name: str |
 
 
 def biplot(
-    model: Any,
-    X: Any,
+    model: ContrastiveTransformer,
+    X: Rows,
     *,
-    labels: Any = None,
-    backgrounds: Any = None,
+    labels: Labels | None = None,
+    backgrounds: Backgrounds = None,
     components: tuple[int, int] = (0, 1),
     n_features: int = 8,
     feature_names: Any = None,

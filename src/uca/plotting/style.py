@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from .._optional import optional
 from .._types import Array
-from ..estimators.base import component_names
+from ..estimators.base import ContrastiveTransformer, component_names
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -81,12 +81,12 @@ def legend_outside(ax: Axes, handles: Sequence[Any] | None = None, markerscale: 
         )
 
 
-def component_label(model: Any, i: int) -> str:
+def component_label(model: ContrastiveTransformer, i: int) -> str:
     """``UC1 (12.3 % of target variance)``."""
     return f"{component_names(model)[i]} ({percent(model, i)} of target variance)"
 
 
-def percent(model: Any, i: int) -> str:
+def percent(model: ContrastiveTransformer, i: int) -> str:
     """The share of the target's variance along a component."""
     return f"{100 * float(model.explained_variance_ratio_[i]):.1f} %"
 

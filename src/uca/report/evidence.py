@@ -13,6 +13,7 @@ import numpy as np
 
 from .._types import Array
 from ..estimators.base import component_names
+from ..estimators.bounded import BoundedTransformer
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest
 from ..inference.leverage import leverage_of
 from ..inference.uniqueness import PARAMETERS, p_text
@@ -31,7 +32,7 @@ class Evidence:
     influence: BackgroundInfluence | None
 
 
-def check_evidence(model: Any, test: Any, stability: Any, influence: Any) -> Evidence:
+def check_evidence(model: BoundedTransformer, test: Any, stability: Any, influence: Any) -> Evidence:
     """Results of the right kind that speak of the model's backgrounds and features."""
     for name, result, kind, function in (
         ("test", test, UniquenessTest, "uniqueness_test"),
@@ -48,7 +49,7 @@ def check_evidence(model: Any, test: Any, stability: Any, influence: Any) -> Evi
     return Evidence(test, stability, influence)
 
 
-def _check_same(model: Any, name: str, result: Any) -> None:
+def _check_same(model: BoundedTransformer, name: str, result: Any) -> None:
     own, fitted = list(model.background_names_), getattr(result, "model", None)
     names = list(result.background_names if fitted is None else fitted.background_names_)
     if set(names) != set(own):
@@ -66,7 +67,7 @@ def _check_same(model: Any, name: str, result: Any) -> None:
             )
 
 
-def context(model: Any, data: Inputs, found: Evidence) -> dict[str, Any]:
+def context(model: BoundedTransformer, data: Inputs, found: Evidence) -> dict[str, Any]:
     """What the section prints."""
     return {
         "chip": chip(found.test),
@@ -101,7 +102,7 @@ def chip(test: UniquenessTest | None) -> tuple[str, str]:
     return f"{n} unique component{'' if n == 1 else 's'}", "good"
 
 
-def _test(test: UniquenessTest, model: Any) -> dict[str, Any]:
+def _test(test: UniquenessTest, model: BoundedTransformer) -> dict[str, Any]:
     return {
         "sentence": test.sentence,
         "good": test.n_unique_ > 0,
@@ -125,7 +126,7 @@ def _parts(test: UniquenessTest) -> tuple[Array, Array, Array]:
     return test.variances, test.low, test.high
 
 
-def _stability(found: Bootstrap, model: Any, features: list[str]) -> dict[str, Any]:
+def _stability(found: Bootstrap, model: BoundedTransformer, features: list[str]) -> dict[str, Any]:
     low, high = found.interval(found.cosines)
     sizes = np.abs(found.model.components_)
     return {
@@ -167,7 +168,7 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
     }
 
 
-def leverage(model: Any, data: Inputs) -> RowLeverage:
+def leverage(model: BoundedTransformer, data: Inputs) -> RowLeverage:
     """Leverage of every target row on every component."""
     components = model.components_[np.newaxis].astype(float)
     target = data.arrays[:1]

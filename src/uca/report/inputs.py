@@ -12,7 +12,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from .._containers import is_array_api, is_dask
-from .._labels import Labels, check_labels, one_each
+from .._labels import CheckedLabels, check_labels, one_each
+from .._types import Backgrounds, Labels, Rows
 from .._validation import (
     Datasets,
     check_datasets,
@@ -21,6 +22,7 @@ from .._validation import (
     label_of,
     raise_counts,
 )
+from ..estimators.bounded import BoundedTransformer
 from ..fitted import in_order_of_fit
 from ..operators.sources.namespace import to_numpy
 
@@ -32,7 +34,7 @@ class Inputs:
     arrays: tuple[Any, ...]
     names: tuple[str, ...]
     ids: tuple[list[str] | None, ...]
-    labels: Labels | None
+    labels: CheckedLabels | None
     features: list[str]
     image_shape: tuple[int, int] | None
 
@@ -43,7 +45,14 @@ class Inputs:
 
 
 def check_inputs(
-    model: Any, X: Any, *, backgrounds: Any, labels: Any, ids: Any, feature_names: Any, image_shape: Any
+    model: BoundedTransformer,
+    X: Rows,
+    *,
+    backgrounds: Backgrounds,
+    labels: Labels | None,
+    ids: Labels | None,
+    feature_names: Any,
+    image_shape: Any,
 ) -> Inputs:
     """Check everything that the user hands to a report, against the fitted model and against one another."""
     given = {} if backgrounds is None else in_order_of_fit(model, backgrounds)
@@ -94,7 +103,7 @@ def _features(names: Any, columns: Sequence[Any] | None, p: int, shape: tuple[in
     return [f"x{i}" for i in range(p)]
 
 
-def _ids(table: Any, ids: Any, n: int) -> list[str] | None:
+def _ids(table: Any, ids: Labels | None, n: int) -> list[str] | None:
     """Names of rows: given, or the index of a table that has one; None stands for the row numbers."""
     if ids is not None:
         return [plain(value) for value in one_each("ids", ids, n)]

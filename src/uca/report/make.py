@@ -8,6 +8,7 @@ from typing import Any
 
 from .._files import write_file
 from .._parameters import check_number
+from .._types import Backgrounds, Labels, Rows
 from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
 from ..fitted import check_bounded
@@ -23,11 +24,11 @@ from .payload import MAX_COMPONENTS, assemble, to_json
 def report(
     model: BoundedTransformer,
     path: str | os.PathLike[str],
-    X: Any,
+    X: Rows,
     *,
-    backgrounds: Any = None,
-    labels: Any = None,
-    ids: Any = None,
+    backgrounds: Backgrounds = None,
+    labels: Labels | None = None,
+    ids: Labels | None = None,
     feature_names: Any = None,
     image_shape: tuple[int, int] | None = None,
     test: UniquenessTest | None = None,

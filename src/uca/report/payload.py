@@ -12,8 +12,9 @@ from typing import Any
 
 import numpy as np
 
-from .._labels import Labels
+from .._labels import CheckedLabels
 from .._types import Array
+from ..estimators.bounded import BoundedTransformer
 from .contrast import FACTORS, OPTIMUM, ContrastPath
 from .inputs import Inputs, plain
 from .scores import choose_rows, frames, standards, take
@@ -44,7 +45,7 @@ def _digits(values: Array) -> Any:
     return [float(f"{v:.7g}") for v in values] if values.ndim == 1 else [_digits(row) for row in values]
 
 
-def assemble(model: Any, data: Inputs, path: ContrastPath | str) -> dict[str, Any]:
+def assemble(model: BoundedTransformer, data: Inputs, path: ContrastPath | str) -> dict[str, Any]:
     """Everything that the page draws, ready for JSON."""
     k = min(len(model.components_), MAX_COMPONENTS)
     rows = choose_rows(data.n_rows, k, len(FACTORS))
@@ -88,7 +89,7 @@ def _check_drawable(scores: Array) -> None:
         )
 
 
-def _labels(labels: Labels | None, rows: Array) -> dict[str, Any] | None:
+def _labels(labels: CheckedLabels | None, rows: Array) -> dict[str, Any] | None:
     if labels is None:
         return None
     name = plain(labels.name or "label")
@@ -103,7 +104,7 @@ def _labels(labels: Labels | None, rows: Array) -> dict[str, Any] | None:
     return {"name": name, "levels": levels, "total": total, "codes": pack(codes, "u2")}
 
 
-def _path(model: Any, path: ContrastPath, shown: Any, standard: Any) -> dict[str, Any]:
+def _path(model: BoundedTransformer, path: ContrastPath, shown: Any, standard: Any) -> dict[str, Any]:
     deviation = np.sqrt(np.maximum(path.target, 0.0))
     scale = np.divide(1.0, deviation, out=np.ones_like(deviation), where=deviation > 0)
     values = frames(shown, standard, path.components, scale if model.whiten else np.ones_like(scale))
@@ -117,7 +118,7 @@ def _path(model: Any, path: ContrastPath, shown: Any, standard: Any) -> dict[str
     }
 
 
-def _variance(model: Any) -> dict[str, Any]:
+def _variance(model: BoundedTransformer) -> dict[str, Any]:
     target = model.explained_variance_.astype(float)
     return {
         "names": list(model.background_names_),
@@ -129,7 +130,7 @@ def _variance(model: Any) -> dict[str, Any]:
     }
 
 
-def _colour(model: Any, shown: Any, data: Inputs) -> dict[str, Any]:
+def _colour(model: BoundedTransformer, shown: Any, data: Inputs) -> dict[str, Any]:
     """Values of features, strongest loadings first, as many as there is room for."""
     strength = np.abs(model.components_).max(axis=0)
     room = max(1, FEATURE_VALUES // max(sum(part.shape[0] for part in shown), 1))

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from ..estimators.base import component_names
+from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import exceeds_bound
 from .inputs import Inputs
 
@@ -29,7 +30,7 @@ def count(n: int, word: str) -> str:
     return f"{n:,}".replace(",", "\u202f") + f" {word}{'' if n == 1 else 's'}"
 
 
-def subtitle(model: Any, data: Inputs) -> str:
+def subtitle(model: BoundedTransformer, data: Inputs) -> str:
     """What was compared with what."""
     text = f"{count(data.n_rows[0], 'target row')}, {count(model.n_features_in_, 'feature')}"
     names = list(model.background_names_)
@@ -41,7 +42,7 @@ def subtitle(model: Any, data: Inputs) -> str:
     return f"{text}, against {_listed(sizes)}."
 
 
-def in_short(model: Any) -> str:
+def in_short(model: BoundedTransformer) -> str:
     """The first component in one or two sentences."""
     variance, share = (
         float(model.explained_variance_[0]),
@@ -59,7 +60,7 @@ def in_short(model: Any) -> str:
     return f"{text} Along the same direction the variance is {_listed(parts)}."
 
 
-def certificate_sentence(model: Any) -> str:
+def certificate_sentence(model: BoundedTransformer) -> str:
     """What the certificate of the first problem means."""
     c = model.certificate_
     direction = "direction that respects the bounds" if model.background_names_ else "direction"
@@ -97,7 +98,7 @@ def sampling_sentence(shown: Sequence[int], n_rows: Sequence[int], n_coloured: i
     return " ".join(parts)
 
 
-def multipliers(model: Any) -> list[dict[str, str]]:
+def multipliers(model: BoundedTransformer) -> list[dict[str, str]]:
     """One row for each background: multiplier, bound, and what the first component has."""
     return [
         {"name": name, "lambda": f"{weight:.4g}", "bound": f"{bound:.4g}", "variance": f"{value:.4g}"}
@@ -111,7 +112,7 @@ def multipliers(model: Any) -> list[dict[str, str]]:
     ]
 
 
-def variances(model: Any) -> list[dict[str, Any]]:
+def variances(model: BoundedTransformer) -> list[dict[str, Any]]:
     """One row for each component; a mark where a background has more than its bound."""
     bounds = model.bounds_
     return [
@@ -133,7 +134,9 @@ def variances(model: Any) -> list[dict[str, Any]]:
     ]
 
 
-def how_made(model: Any, data: Inputs, seconds: float | None, made_on: str | None) -> list[tuple[str, str]]:
+def how_made(
+    model: BoundedTransformer, data: Inputs, seconds: float | None, made_on: str | None
+) -> list[tuple[str, str]]:
     """Versions, shapes, parameters and time."""
     shapes = [f"{name}: {n} x {model.n_features_in_}" for name, n in zip(data.names, data.n_rows, strict=True)]
     fitted = "covariance matrices" if model.n_samples_ is None else f"{model.n_samples_} target rows"
