@@ -117,7 +117,7 @@ def test_scores_are_the_standardised_rows_times_the_components(s):
     for label in "abc":
         np.testing.assert_allclose(points(ax, label), expected[s.labels == label], atol=1e-12)
     share = s.model.explained_variance_[2] / P
-    assert ax.get_xlabel() == f"component 3 ({100 * share:.1f} % of target variance)"
+    assert ax.get_xlabel() == f"UC3 ({100 * share:.1f} % of target variance)"
     assert legend(ax) == ["a", "b", "c"]
 
 
@@ -439,7 +439,7 @@ def test_eigenimages_show_the_components(s):
         component = s.model.components_[i]
         np.testing.assert_allclose(image.get_array(), component.reshape(3, 3) / np.abs(component).max())
         assert image.get_clim() == (-1, 1)
-    assert ax.texts[0].get_text().startswith("component 3 (")
+    assert ax.texts[0].get_text().startswith("UC3 (")
 
 
 # --- what is refused ------------------------------------------------------------------------------------------------

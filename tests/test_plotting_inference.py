@@ -115,7 +115,7 @@ def test_uniqueness_draws_variances_and_intervals_and_marks_what_is_unique():
     np.testing.assert_array_equal(ends, np.column_stack([test.low.T.ravel(), test.high.T.ravel()]))
     grey = np.reshape([to_hex(line.get_color()).upper() in GREYS for line in ax.lines], (3, 3))
     np.testing.assert_array_equal(grey, np.broadcast_to(np.arange(3) >= test.n_unique_, (3, 3)))
-    assert labels(ax.xaxis) == [f"{i + 1}\np = {p:.3f}" for i, p in enumerate(test.pvalues)]
+    assert labels(ax.xaxis) == [f"UC{i + 1}\np = {p:.3f}" for i, p in enumerate(test.pvalues)]
     assert legend(ax) == ["target", "control", "blank", "unique (p ≤ 0.05)"]
 
 

@@ -41,6 +41,7 @@ LAYERS += [
     "report",
     "_anndata",
     "scverse",
+    "typing",
     "cli",
 ]
 CORE = {"numpy", "scipy", "sklearn", "clarabel", "threadpoolctl", "joblib"}
