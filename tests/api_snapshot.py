@@ -166,7 +166,9 @@ def program_lines() -> list[str]:
 
 def options_of(path: str, command: Any) -> list[str]:
     """Names as typed, defaults as the function behind the command has them: click changes how it keeps them."""
-    given = inspect.signature(inspect.unwrap(command.callback)).parameters
+    # Typer wraps the function; blocks of options are unfolded in a signature of its own, which is where to stop.
+    function = inspect.unwrap(command.callback, stop=lambda function: hasattr(function, "__signature__"))
+    given = inspect.signature(function).parameters
     lines = []
     for option in command.params:
         if option.name in BY_TYPER:

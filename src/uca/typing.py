@@ -1,8 +1,8 @@
 """Names of the types that functions of the package take, for annotations and editors.
 
 ``Rows``
-    A dataset, (n, p): an array, a list of lists, a table of pandas, polars or pyarrow, a sparse matrix, a mapped file, a dask
-    array, a tensor.
+    A dataset, (n, p): an array, a list of lists, a table of pandas, polars or pyarrow, a sparse matrix, a mapped file, a
+    dask array, a tensor.
 ``Backgrounds``
     One dataset, a list or tuple of them, or a dict of name -> dataset; None is none.
 ``Labels``
