@@ -20,8 +20,9 @@ from needs import array_api_dispatch
 from oracle import Exact, Truth, exact_problem, solve
 
 from uca import UCA
+from uca.operators.representations.build import KINDS
 
-REPRESENTATIONS = ("covariance", "reduced", "implicit", "product_svd")
+REPRESENTATIONS = tuple(KINDS)
 SLACK = 1e-13
 N_SEEDS = int(os.environ.get("UCA_CERTIFICATE_SEEDS", "16"))  # fewer where the suite runs many times (machines.py)
 

@@ -821,7 +821,7 @@ class TestLeverage:
         assert not found.few[0]
 
     def test_wrong_input(self, rng):
-        with pytest.raises(TypeError, match="must be a fitted UCA"):
+        with pytest.raises(TypeError, match="must be a fitted CPCA, CPCAPlusPlus or UCA"):
             row_leverage("model", rng.normal(size=(5, 2)))
 
 

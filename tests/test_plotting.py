@@ -446,7 +446,7 @@ def test_eigenimages_show_the_components(s):
 
 REFUSED = [
     (lambda s: plotting.scores(UCA(), s.target), NotFittedError, "not fitted yet"),
-    (lambda s: plotting.variance(object()), TypeError, "must be a fitted UCA, CPCA or CPCAPlusPlus; got object"),
+    (lambda s: plotting.variance(object()), TypeError, "must be a fitted CPCA, CPCAPlusPlus or UCA; got object"),
     (lambda s: plotting.variance(s.model, ax="left"), TypeError, "must be a matplotlib Axes or None; got str"),
     (lambda s: plotting.scores(s.model, s.target[:, :4]), ValueError, "X has 4 features, but UCA is expecting 9"),
     (lambda s: plotting.scores(s.model, s.target, components=(0, 3)), ValueError, "the model has 3 components"),

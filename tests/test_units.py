@@ -15,8 +15,9 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from uca import CPCA, UCA, CPCAPlusPlus, Moments, solve_dual
+from uca.operators.representations.build import KINDS
 
-REPRESENTATIONS = ("covariance", "reduced", "implicit", "product_svd")
+REPRESENTATIONS = tuple(KINDS)
 SHAPES = {"tall": (30, 25, 20, 6), "wide": (6, 5, 7, 40), "one": (20, 18, None, 5)}
 
 powers = st.integers(-500, 500)
@@ -165,3 +166,19 @@ def test_no_warning_leaks_at_large_values(rng):
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         assert UCA(scale=False).fit(target, backgrounds=background).certificate_.status == "optimal"
+
+
+@pytest.mark.parametrize("representation", ["auto", *REPRESENTATIONS])
+@pytest.mark.parametrize("scale", [True, "target", False])
+def test_squares_that_vanish_altogether(representation, scale):
+    """At 1e-170 every square is exactly 0: moments alone know nothing, the rows do."""
+    rng = np.random.default_rng(5)
+    target, background = rng.standard_normal((40, 6)) @ rng.standard_normal((6, 6)), rng.standard_normal((50, 6))
+    expected = UCA(scale=scale).fit(target, backgrounds=background)
+    if scale is False:  # variances in these units are no floats
+        with pytest.raises(OverflowError, match="outside the range of float64"):
+            UCA(scale=scale, representation=representation).fit(target * 1e-170, backgrounds=background * 1e-170)
+        return
+    found = UCA(scale=scale, representation=representation).fit(target * 1e-170, backgrounds=background * 1e-170)
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-7)  # 1e-170 is no power of two
+    np.testing.assert_allclose(found.lambdas_, expected.lambdas_, rtol=1e-6)

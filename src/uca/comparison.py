@@ -21,6 +21,7 @@ from ._separation import agreement, judge, silhouette
 from ._types import Array, Labels, Rows
 from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer, FitError
+from .estimators.bounded import BoundedTransformer
 from .estimators.uca import UCA
 from .fitted import background_standard, check_background, scores_by
 from .operators.statistics.blocks import divisor, sums_of_squares
@@ -141,7 +142,7 @@ def _run(
     try:
         note = _fit(model, X, given)
     except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
-        if method.startswith(("PCA", "UCA")):  # what stops these is wrong with the data, not with a method
+        if isinstance(model, BoundedTransformer):  # what stops these is wrong with the data, not with a method
             raise
         return Compared(method, None, None, note=f"could not run: {error}")
     seconds = time.perf_counter() - started

@@ -19,6 +19,7 @@ from ._parameters import check_matrices
 from ._types import Array, Backgrounds, Rows
 from ._validation import Datasets, align_columns, check_datasets, check_rows, label_of, name_backgrounds
 from .dual import Certificate, Dual, DualResult
+from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer, represent
 from .estimators.bounded import BoundedTransformer
 from .operators.eigen.solver import Eigensolver
@@ -35,10 +36,16 @@ FINE = 1e-7  # relative error of the dual value where eigenvalues are found iter
 LARGE = 2_000  # features from which covariances are not formed again
 
 
+def names_of(kind: type) -> str:
+    """The estimators of a kind, for an error."""
+    *others, last = [estimator.__name__ for estimator in ESTIMATORS if issubclass(estimator, kind)]
+    return f"{', '.join(others)} or {last}" if others else last
+
+
 def check_fitted(model: Any, what: str) -> ContrastiveTransformer:
     """A fitted model of the package, with its arrays in numpy; ``what`` begins the error."""
     if not isinstance(model, ContrastiveTransformer):
-        raise TypeError(f"{what} must be a fitted UCA, CPCA or CPCAPlusPlus; got {type(model).__name__}")
+        raise TypeError(f"{what} must be a fitted {names_of(ContrastiveTransformer)}; got {type(model).__name__}")
     check_is_fitted(model)
     return model.to_numpy()
 
@@ -46,7 +53,7 @@ def check_fitted(model: Any, what: str) -> ContrastiveTransformer:
 def check_bounded(model: Any, what: str) -> BoundedTransformer:
     """The same for a model with multipliers, bounds and a certificate."""
     if not isinstance(model, BoundedTransformer):
-        raise TypeError(f"{what} must be a fitted UCA; got {type(model).__name__}")
+        raise TypeError(f"{what} must be a fitted {names_of(BoundedTransformer)}; got {type(model).__name__}")
     check_is_fitted(model)
     return model.to_numpy()
 

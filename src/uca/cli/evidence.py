@@ -189,7 +189,7 @@ def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict
         }
         for i, name in enumerate(component_names(model))
     ]
-    return {"components": rows, "warnings": leverage.warnings_about(ids, model.component_prefix)}
+    return {"components": rows, "warnings": leverage.warnings_about(ids)}
 
 
 def show_leverage(found: dict[str, Any]) -> None:

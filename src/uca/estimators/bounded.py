@@ -3,20 +3,24 @@
 from __future__ import annotations
 
 import os
+import warnings
+from collections.abc import Sequence
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import check_matrices, check_n_components
 from .._types import Array, Backgrounds, Rows
 from .._validation import Datasets, check_datasets, name_backgrounds
-from ..dual import Certificate
+from ..dual import Certificate, DualResult, Status
 from ..operators.representations.covariance import from_matrices, from_moments
 from ..operators.statistics.moments import Moments
 from .base import ContrastiveTransformer, features
+from .problem import Problem
 from .stream import Stream
 from .summary import Summary, summarise
 from .warn import warn_y
@@ -30,7 +34,7 @@ class BoundedTransformer(ContrastiveTransformer):
 
     parts: ClassVar[tuple[type, ...]] = (Certificate,)
 
-    components: str
+    components: str = "joint"
     lambdas_: Array
     component_lambdas_: Array
     bounds_: Array
@@ -115,6 +119,28 @@ class BoundedTransformer(ContrastiveTransformer):
         """
         # Imported on use and by name: the report stands below the estimators and needs an extra.
         return import_module("uca.report").report(self, path, X, **options)
+
+    def _attributes(self, problem: Problem, results: Sequence[DualResult]) -> dict[str, Any]:
+        """All fitted attributes from the solution of one problem, or of one a component; warns of what is not solved.
+
+        For the estimators: :meth:`_solve` ends with this.
+        """
+        vectors = np.hstack([result.vectors for result in results])
+        results = [result.in_units(problem.powers.tolist()) for result in results]
+        for result in results:
+            if result.certificate.status is not Status.OPTIMAL or result.unfinished:
+                warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=5)
+        lambdas = np.stack([result.lambdas for result in results])
+        return {
+            **problem.fitted(vectors, np.concatenate([result.eigenvalues for result in results])),
+            "lambdas_": lambdas[0],
+            "component_lambdas_": np.tile(lambdas[0], (problem.k, 1)) if len(lambdas) == 1 else lambdas,
+            "bounds_": results[0].bounds,
+            "certificate_": results[0].certificate,
+            "certificates_": tuple(result.certificate for result in results),
+            "n_iter_": results[0].n_iter,
+            "solver_": results[0].solver,
+        }
 
     def _solve_stream(self) -> None:
         stream: Stream = self.__dict__["_stream"]

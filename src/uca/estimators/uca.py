@@ -2,11 +2,7 @@
 
 from __future__ import annotations
 
-import warnings
 from typing import Any
-
-import numpy as np
-from sklearn.exceptions import ConvergenceWarning
 
 from .._parameters import check_bool, check_bound, check_choice, check_positive_int, check_tolerance
 from .._progress import Callback, progress
@@ -165,22 +161,7 @@ class UCA(BoundedTransformer):
         lost = any(result.certificate.status is Status.ROUNDING for result in results)
         if lost and (sharper := problem.sharper()) is not None:
             return self._solve(sharper)
-        vectors = np.hstack([result.vectors for result in results])
-        results = [result.in_units(problem.powers.tolist()) for result in results]
-        for result in results:
-            if result.certificate.status is not Status.OPTIMAL or result.unfinished:
-                warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=4)
-        lambdas = np.stack([result.lambdas for result in results])
-        return {
-            **problem.fitted(vectors, np.concatenate([result.eigenvalues for result in results])),
-            "lambdas_": lambdas[0],
-            "component_lambdas_": np.tile(lambdas[0], (problem.k, 1)) if len(lambdas) == 1 else lambdas,
-            "bounds_": results[0].bounds,
-            "certificate_": results[0].certificate,
-            "certificates_": tuple(result.certificate for result in results),
-            "n_iter_": results[0].n_iter,
-            "solver_": results[0].solver,
-        }
+        return self._attributes(problem, results)
 
     def _results(self, problem: Problem, bounds: Array, callback: Callback | None) -> list[DualResult]:
         options: dict[str, Any] = {

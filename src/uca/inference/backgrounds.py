@@ -225,7 +225,9 @@ def background_influence(
     copy = check_model(model, n_components=k)
     m = len(sample.names)
     variants: list[int | None] = [None, *range(m), *([POOLED] if m > 1 else [])]
-    fits = run(_fit_variant, variants, sample, copy, check_bound(copy.bound, sample.names), n_jobs=n_jobs)
+    fits = run(
+        _fit_variant, variants, sample, copy, check_bound(getattr(copy, "bound", "mean"), sample.names), n_jobs=n_jobs
+    )
     full, *without = fits[: m + 1]
     pooled = fits[-1] if m > 1 else None
     reference = full.components_.astype(float)

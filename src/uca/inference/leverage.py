@@ -36,11 +36,14 @@ class RowLeverage:
         The smallest number of rows that carry half of it.
     few : boolean array of shape (k,)
         Whether that is one row, or no more than one row in twenty.
+    prefix : str
+        What components are called: ``UC1`` is the first of a UCA.
     """
 
     leverage: Array
     n_half: Array
     few: Array
+    prefix: str = "UC"
 
     def outlying(self, component: int = 0) -> Array:
         """The rows that carry half of a component, largest first, where they are few; else none."""
@@ -53,8 +56,9 @@ class RowLeverage:
         """One sentence for each component that is carried by few rows."""
         return self.warnings_about()
 
-    def warnings_about(self, ids: Sequence[str] | None = None, prefix: str = "UC") -> list[str]:
+    def warnings_about(self, ids: Sequence[str] | None = None, prefix: str | None = None) -> list[str]:
         """The warnings with names of rows, and of components."""
+        prefix = self.prefix if prefix is None else prefix
         return [f"{prefix}{i + 1} hangs on few rows: {self._few_rows(int(i), ids)}." for i in np.flatnonzero(self.few)]
 
     def _few_rows(self, i: int, ids: Sequence[str] | None) -> str:
@@ -69,7 +73,7 @@ class RowLeverage:
         top = np.sort(self.leverage, axis=0)[::-1]
         rows = [
             [
-                f"UC{i + 1}",
+                f"{self.prefix}{i + 1}",
                 f"{100 * top[0, i]:.1f} %",
                 f"{100 * top[:3, i].sum():.1f} %",
                 f"{self.n_half[i]} of {len(top)}",
@@ -113,10 +117,10 @@ def row_leverage(model: ContrastiveTransformer, X: Rows) -> RowLeverage:
         raise TypeError("X is a dask collection; leverage needs rows in memory: pass .compute()")
     scores = model.transform(X)
     scores = to_numpy(scores) if is_array_api(scores) else scores  # a table where the model gives tables
-    return leverage_of(np.asarray(scores, dtype=float), center=bool(model.center))
+    return leverage_of(np.asarray(scores, dtype=float), center=bool(model.center), prefix=model.component_prefix)
 
 
-def leverage_of(scores: Array, *, center: bool = True) -> RowLeverage:
+def leverage_of(scores: Array, *, center: bool = True, prefix: str = "UC") -> RowLeverage:
     """The same from scores, (n, k)."""
     squares = (scores - scores.mean(axis=0)) ** 2 if center else scores**2
     totals = squares.sum(axis=0)
@@ -124,4 +128,4 @@ def leverage_of(scores: Array, *, center: bool = True) -> RowLeverage:
     leverage = np.divide(squares, totals, out=np.full(squares.shape, 1.0 / n), where=totals > 0)
     carried = np.cumsum(np.sort(leverage, axis=0)[::-1], axis=0)
     n_half = 1 + np.sum(carried < 0.5 - 1e-12, axis=0)
-    return RowLeverage(leverage, n_half, n_half <= max(1.0, FEW * n))
+    return RowLeverage(leverage, n_half, n_half <= max(1.0, FEW * n), prefix)

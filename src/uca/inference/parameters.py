@@ -9,6 +9,7 @@ from sklearn.base import clone
 from .._parameters import check_number
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
+from ..fitted import names_of
 
 
 def check_model(model: Any, *, tol: float = 0.0, **parameters: Any) -> BoundedTransformer:
@@ -17,12 +18,16 @@ def check_model(model: Any, *, tol: float = 0.0, **parameters: Any) -> BoundedTr
     ``tol`` is the least tolerance of models that have one: what is refitted many times need not be exact.
     """
     if model is not None and not isinstance(model, BoundedTransformer):
-        raise TypeError(f"model must be a UCA, fitted or not, whose parameters are used; got {type(model).__name__}")
+        kinds = names_of(BoundedTransformer)
+        raise TypeError(
+            f"model must be a {kinds}, fitted or not, whose parameters are used; got {type(model).__name__}"
+        )
     copy: BoundedTransformer = clone(UCA() if model is None else model)
     own = copy.get_params()
     quiet = {"verbose": False} if "verbose" in own else {}
     loose = {"tol": max(own["tol"], tol)} if "tol" in own else {}
-    return copy.set_params(**quiet, **loose, **parameters)
+    known = {name: value for name, value in parameters.items() if name in own}  # others have no such choice
+    return copy.set_params(**quiet, **loose, **known)
 
 
 def check_alpha(alpha: Any) -> float:

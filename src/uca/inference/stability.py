@@ -119,7 +119,7 @@ class Bootstrap:
         names = ("target", *self.model.background_names_)
         rows = [
             [
-                f"UC{row['component']}",
+                f"{self.model.component_prefix}{row['component']}",
                 f"{row['stability']:.2f}",
                 f"{row['subspace stability']:.2f}",
                 "{:.3g} [{:.3g}, {:.3g}]".format(*row["target variance"]),

@@ -103,6 +103,7 @@ class UniquenessTest:
     n_features: int
     order: str
     parameters: dict[str, Any]
+    prefix: str = "UC"
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -160,7 +161,7 @@ class UniquenessTest:
 
     def _name(self, i: int) -> str:
         """UC1 is the first component of the model; by contrast, components have a rank only."""
-        return f"UC{i + 1}" if self.order == "model" else f"Component {i + 1}"
+        return f"{self.prefix}{i + 1}" if self.order == "model" else f"Component {i + 1}"
 
     def _named(self, n: int) -> str:
         """The first ``n`` components."""
@@ -196,7 +197,7 @@ class UniquenessTest:
         header = ["component", *names, *(f"p, {name}" for name in self.background_names), "p, average", "p", ""]
         rows = [
             [
-                f"UC{i + 1}" if self.order == "model" else f"{i + 1}",
+                f"{self.prefix}{i + 1}" if self.order == "model" else f"{i + 1}",
                 *(
                     f"{v:.3g} [{a:.3g}, {b:.3g}]"
                     for v, a, b in zip(self.variances[i], self.low[i], self.high[i], strict=True)
@@ -395,7 +396,8 @@ def conclude(
         grouped=sample.grouped,
         n_features=sample.n_features,
         order=order,
-        parameters={name: getattr(model, name) for name in PARAMETERS},
+        parameters={name: getattr(model, name) for name in PARAMETERS if hasattr(model, name)},
+        prefix=model.component_prefix,
     )
 
 

@@ -135,7 +135,7 @@ def leverage(
     ax.xaxis.set_major_formatter("{x:g}")
     ax.set(
         xlabel="row, by rank",
-        ylabel=f"share of the target's variance\nalong UC{i + 1} (%)",
+        ylabel=f"share of the target's variance\nalong {found.prefix}{i + 1} (%)",
         xlim=(0.8, 1.25 * n),
         ylim=(0, (1.2 if few else 1.08) * max(shares[0], usual[0])),  # room for names
     )

@@ -74,7 +74,7 @@ def context(model: BoundedTransformer, data: Inputs, found: Evidence) -> dict[st
         "test": None if found.test is None else _test(found.test, model),
         "stability": None if found.stability is None else _stability(found.stability, model, data.features),
         "influence": None if found.influence is None else _influence(found.influence),
-        "leverage": leverage(model, data).warnings_about(data.ids[0], model.component_prefix),
+        "leverage": leverage(model, data).warnings_about(data.ids[0]),
     }
 
 
@@ -173,7 +173,7 @@ def leverage(model: BoundedTransformer, data: Inputs) -> RowLeverage:
     components = model.components_[np.newaxis].astype(float)
     target = data.arrays[:1]
     scores = frames(target, standards(model, target), components, np.ones(components.shape[:2]))[0]
-    return leverage_of(scores.T, center=bool(model.center))
+    return leverage_of(scores.T, center=bool(model.center), prefix=model.component_prefix)
 
 
 def _interval(value: float, low: float, high: float) -> str:

@@ -21,7 +21,10 @@ from .units import in_moderate_units
 def build(source: Source, how: How) -> Representation:
     """Covariances of the target (first) and the backgrounds; sparse rows become dense a block at a time."""
     check_matrices_fit(source.n_features, len(source.arrays), "representation='covariance'")
-    return from_moments(source.moments(), center=how.center, scale=how.scale)
+    moments = source.moments()
+    if Offer.ARRAYS in source.offers:  # squares that vanished are found again in the rows, in moderate units
+        return _standardised(moments, how)
+    return from_moments(moments, center=how.center, scale=how.scale)
 
 
 def from_moments(moments: Sequence[Moments], *, center: bool, scale: bool | str) -> Representation:
