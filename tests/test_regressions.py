@@ -216,3 +216,54 @@ def test_eigen_solver_that_gives_up(rng, monkeypatch):
     result = solve_dual(target, background)
     assert result.value == pytest.approx(expected.value, rel=1e-12)
     np.testing.assert_allclose(np.abs(result.vectors.T @ expected.vectors), np.eye(2), atol=1e-7)
+
+
+@pytest.mark.parametrize("factor", [1e-65, 1e-80, 1e70])
+def test_units_that_a_fit_takes_are_taken_with_the_model_too(rng, factor, tmp_path):
+    """Report, comparison and figures standardise backgrounds as the fit did, in whatever units."""
+    from uca import plotting
+    from uca.comparison import compare
+
+    X, B = rng.standard_normal((40, 5)), rng.standard_normal((50, 5))
+    X[:, 1] += 2 * X[:, 0]
+    model = UCA(2).fit(factor * X, backgrounds=factor * B)
+    ax = plotting.density(model, factor * X, backgrounds=factor * B)
+    ax[0].figure.clear() if np.ndim(ax) else ax.figure.clear()
+    assert model.report(tmp_path / "r.html", factor * X, backgrounds=factor * B).exists()
+    *_, last = compare(factor * X, {"b": factor * B})
+    assert last.metrics["b"] == pytest.approx(model.background_variance_[0, 0], rel=1e-9)
+
+
+def test_comparison_of_another_namespace(rng):
+    from sklearn import config_context
+
+    from uca.comparison import compare
+
+    torch = pytest.importorskip("torch", reason="pip install torch")
+    X, B = rng.standard_normal((40, 5)), rng.standard_normal((50, 5))
+    expected = compare(X, {"b": B})[-1].metrics["b"]
+    with config_context(array_api_dispatch=True):
+        found = compare(torch.asarray(X), {"b": torch.asarray(B)})[-1].metrics["b"]
+    assert found == pytest.approx(expected, rel=1e-9)
+
+
+def test_errors_with_a_remedy_leave_a_process_whole():
+    import pickle
+
+    from uca import CPCAPlusPlus
+    from uca.estimators.base import FitError
+
+    rows = np.random.default_rng(0).standard_normal((30, 6))
+    with pytest.raises(FitError, match="set shrinkage") as caught:
+        CPCAPlusPlus().fit(rows, backgrounds=rows[:4])
+    again = pickle.loads(pickle.dumps(caught.value))
+    assert (type(again), str(again), again.remedy) == (type(caught.value), str(caught.value), {"shrinkage": 0.1})
+
+
+def test_a_stream_of_a_subclass_with_notes_of_its_own(rng):
+    class Noted(UCA):
+        note_: str
+
+    model = Noted(1).partial_fit(rng.standard_normal((20, 3)), backgrounds=rng.standard_normal((20, 3)))
+    assert not hasattr(model, "note_")
+    assert model.components_.shape == (1, 3)

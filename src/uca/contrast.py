@@ -23,14 +23,14 @@ TIED = 1e-7  # eigenvalues this close, relative to the largest, have no directio
 Steps = list[tuple[Array, Array]]  # eigenvalues (k,) and vectors of the working space (size, k), for each factor
 
 
-def joint_steps(problem: FittedProblem, factors: Array, k: int) -> Steps:
-    """The top ``k`` eigenpairs at each factor."""
+def joint_steps(problem: FittedProblem, factors: Array, k: int, *, exact: bool = False) -> Steps:
+    """The top ``k`` eigenpairs at each factor; with ``exact``, that next to the optimum is as accurate as it gets."""
     # Outwards from the optimum, whose vectors are known best: each step begins with what its neighbours found.
     start, steps = nearest_to_optimum(factors), {}
     loose = None if problem.held.pencil.in_memory else VISIBLE * abs(problem.certificate.upper)
     for i in sorted(range(len(factors)), key=lambda i: abs(i - start)):
         weights = np.concatenate([[1.0], -factors[i] * problem.lambdas])
-        pairs = problem.eigen.top(weights, k, residual=None if i == start else loose)
+        pairs = problem.eigen.top(weights, k, residual=None if exact and i == start else loose)
         steps[i] = (pairs.values, pairs.vectors)
     return [steps[i] for i in range(len(factors))]
 

@@ -262,9 +262,11 @@ class FitError(ValueError):
     ``remedy`` holds them by name, ``reason`` says in a few words why they are needed.
     """
 
-    def __init__(self, message: str, *, remedy: dict[str, Any], reason: str):
-        super().__init__(message)
-        self.remedy, self.reason = remedy, reason
+    def __init__(self, message: str, *, remedy: dict[str, Any] | None = None, reason: str = ""):
+        super().__init__(
+            message
+        )  # defaults above: an exception is made again from its message when it leaves a process
+        self.remedy, self.reason = remedy or {}, reason
 
 
 def component_names(model: ContrastiveTransformer, n: int | None = None) -> list[str]:

@@ -128,7 +128,7 @@ class BoundedTransformer(ContrastiveTransformer):
         vectors = np.hstack([result.vectors for result in results])
         results = [result.in_units(problem.powers.tolist()) for result in results]
         for result in results:
-            if result.certificate.status is not Status.OPTIMAL or result.unfinished:
+            if result.certificate.status != Status.OPTIMAL or result.unfinished:
                 warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=5)
         lambdas = np.stack([result.lambdas for result in results])
         return {
@@ -154,7 +154,8 @@ class BoundedTransformer(ContrastiveTransformer):
         unsolved = "_stream" in self.__dict__ and "components_" not in self.__dict__
         if unsolved and any(name in vars(kind).get("__annotations__", ()) for kind in type(self).__mro__):
             self._solve_stream()
-            return self.__dict__[name]
+            if name in self.__dict__:
+                return self.__dict__[name]
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def __sklearn_is_fitted__(self) -> bool:

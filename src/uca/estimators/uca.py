@@ -158,7 +158,7 @@ class UCA(BoundedTransformer):
         bounds = mean_bounds(problem.pencil) if given is None else in_user_units(given, -problem.powers[1:])
         with progress(self.verbose) as callback:
             results = self._results(problem, bounds, callback)
-        lost = any(result.certificate.status is Status.ROUNDING for result in results)
+        lost = any(result.certificate.status == Status.ROUNDING for result in results)
         if lost and (sharper := problem.sharper()) is not None:
             return self._solve(sharper)
         return self._attributes(problem, results)

@@ -80,12 +80,12 @@ def _open(path: Path) -> Any:
 
 
 def _check_header(names: Sequence[str], path: Path) -> None:
-    check_unique(names, "it")
     if _is_data([name for name in names if name.strip()]):
         raise TableError(
             f"the first row of {path} holds numbers, not names: add a row of names, or read it with ",
             Hint("header", (False,)),
         )
+    check_unique(names, "it")
 
 
 def _is_data(names: Sequence[str]) -> bool:

@@ -112,7 +112,6 @@ def background_scores(model: ContrastiveTransformer, backgrounds: Backgrounds, u
 
 def _in_own_units(model: ContrastiveTransformer, rows: Any, name: str) -> Array:
     array = check_background(model, rows, name)
-    array = to_numpy(array) if is_array_api(array) else array
     return _in_memory(scores_by(background_standard(model, array, label_of(name)), model, array))
 
 

@@ -79,7 +79,7 @@ def contrast_path(
         raise ValueError("labels holds many different numbers: a path needs groups; cut the numbers into a few")
     steps = _steps(t_max, problem.certificate.tight)
     with one_blas_thread():
-        found = joint_steps(problem, steps, i + 1)
+        found = joint_steps(problem, steps, i + 1, exact=True)
     vectors = np.column_stack([vectors[:, i] for _, vectors in found])
     ax = axes(ax)
     if show == "variance":

@@ -138,14 +138,14 @@ def _put_first(first: Array, vectors: Array) -> Array:
 
 
 def _message(status: Status, gap: float, tight: bool, n_tied: int, excess: float, shortfall: float, solver: str) -> str:
-    if status is Status.ROUNDING:
+    if status == Status.ROUNDING:
         cost = f"as much as a relative {gap:.1e}" if np.isfinite(gap) else "more than the bounds leave room for"
         return (
             f"Solved, but not certified to the tolerance: computing covariances from these numbers may have cost {cost}, "
             "and the true optimum lies between the lower and the upper bound. Raise tol, bring features to like units "
             "(scale=True), or subtract large means before they are stored."
         )
-    if status is not Status.OPTIMAL:
+    if status != Status.OPTIMAL:
         reason, advice = {
             Status.MAX_ITER: ("at the iteration limit", "Raise max_iter"),
             Status.STALLED: (

@@ -28,6 +28,7 @@ SHARP = 1e-8  # accuracy of vectors where none is given
 FLOOR = 1e-11  # residual, relative to the norm, below which nothing is gained
 ROUNDING = 1e-14  # error of an eigenvalue, relative to the norm, that is rounding
 PATIENCE = 150  # passes in which the largest residual must halve
+LITTLE_PATIENCE = 30  # the same where large residuals will do
 FAST = 12  # passes of one solve after which a matrix of moderate order is solved directly
 KNOWN = 1e-12  # part of a vector outside the span that is rounding
 
@@ -55,7 +56,7 @@ class Recycler:
     def top(self, weights: Array, k: int, accuracy: float | None = None, residual: float | None = None) -> Eigenpairs:
         """The ``k`` largest eigenpairs of the weighted sum of the operators, target first."""
         span, size, most = self._span, self._pencil.size, self._most_vectors(k)
-        n_random = 1 if len(span) else k + 1
+        n_random, patience = 1 if len(span) else k + 1, PATIENCE if residual is None else LITTLE_PATIENCE
         new = self._random.standard_normal((size, n_random))
         milestone, since, n_passes = np.inf, 0, 0
         while True:
@@ -74,7 +75,7 @@ class Recycler:
                 milestone, since = float(sizes.max()), n_passes
             if n_passes > FAST and unfinished.any() and (directly := self._directly(weights, k)) is not None:
                 return directly
-            if not unfinished.any() or grown == 0 or len(span) == size or n_passes - since > PATIENCE:
+            if not unfinished.any() or grown == 0 or len(span) == size or n_passes - since > patience:
                 if len(span) == size:
                     return Eigenpairs(values[:k], vectors)
                 loose = accuracy is not None or residual is not None
