@@ -221,6 +221,9 @@ def test_eigen_solver_that_gives_up(rng, monkeypatch):
 @pytest.mark.parametrize("factor", [1e-65, 1e-80, 1e70])
 def test_units_that_a_fit_takes_are_taken_with_the_model_too(rng, factor, tmp_path):
     """Report, comparison and figures standardise backgrounds as the fit did, in whatever units."""
+    pytest.importorskip("matplotlib", reason="pip install 'unique-component-analysis[plot]'")
+    pytest.importorskip("plotly", reason="pip install 'unique-component-analysis[report]'")
+    pytest.importorskip("jinja2", reason="pip install 'unique-component-analysis[report]'")
     from uca import plotting
     from uca.comparison import compare
 
