@@ -5,24 +5,17 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import sys
-from importlib import import_module
-from pathlib import Path
 
 import pytest
+from scripts import ROOT, benchmark_scripts, need_benchmarks
 
-ROOT = Path(__file__).resolve().parents[1]
-if not (ROOT / "benchmarks" / "history.py").is_file():
-    pytest.skip("benchmarks are not in this copy of the sources", allow_module_level=True)
+need_benchmarks()
 
 
 @pytest.fixture
 def module(monkeypatch):
-    """Scripts in benchmarks/ stand beside their helpers; import them as such."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    yield import_module
-    for name in ("compare_commits", "history", "scale", "measure", "pages", "pca"):
-        sys.modules.pop(name, None)
+    with benchmark_scripts(monkeypatch) as module:
+        yield module
 
 
 @pytest.fixture

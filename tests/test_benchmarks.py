@@ -4,23 +4,17 @@ from __future__ import annotations
 
 import json
 import sys
-from importlib import import_module
-from pathlib import Path
 
 import pytest
+from scripts import ROOT, benchmark_scripts, need_benchmarks
 
-ROOT = Path(__file__).resolve().parents[1]
-if not (ROOT / "benchmarks" / "scale.py").is_file():
-    pytest.skip("benchmarks are not in this copy of the sources", allow_module_level=True)
+need_benchmarks()
 
 
 @pytest.fixture
 def scale(monkeypatch):
-    """benchmarks/scale.py is a script beside its helpers; import it as one."""
-    monkeypatch.syspath_prepend(str(ROOT / "benchmarks"))
-    yield import_module("scale")
-    for name in ("scale", "measure", "pages", "pca"):
-        sys.modules.pop(name, None)
+    with benchmark_scripts(monkeypatch) as module:
+        yield module("scale")
 
 
 @pytest.fixture

@@ -51,6 +51,13 @@ class Datasets:
         """How error messages call each array."""
         return tuple(label_of(name) for name in self.tables)
 
+    def check_finite(self) -> None:
+        """Refuse NaN and infinity, for those who use rows before any pass over them has looked."""
+        for array, label in zip(self.arrays, self.labels, strict=True):
+            counts = count_not_finite(array)
+            if counts[2] is not None:
+                raise_counts(*counts, label)
+
 
 def label_of(name: str | None) -> str:
     """How error messages call a dataset."""

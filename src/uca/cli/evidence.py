@@ -13,8 +13,9 @@ from .._types import Array
 from ..estimators.base import component_names
 from ..estimators.uca import UCA
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest, uniqueness_test
+from ..inference.outcome import p_text
 from ..inference.sample import MIN_SUBJECTS
-from ..inference.uniqueness import N_SPLITS, p_text
+from ..inference.uniqueness import N_SPLITS
 from .inputs import Study
 from .progress import Steps
 from .results import csv_text, line, print_table

@@ -20,7 +20,7 @@ from ..io import Advice, Hint, TableError
 
 USAGE, DATA, INTERRUPTED = 2, 1, 130
 OPTIONS = {"how": "--missing", "header": "--no-header"}  # that are not called as the parameter is
-WIDTH = 140  # of tables where there is no terminal to fit into
+TABLE_WIDTH = 140  # of tables where there is no terminal to fit into
 # Typer carries its own copy of click in some versions: find the class that all wrong usage derives from by its heir.
 WrongUsage: Any = typer.BadParameter.__base__
 
@@ -94,7 +94,7 @@ def _option(hint: Hint) -> str:
 
 def terminal() -> Console:
     """Where results go."""
-    return Console() if sys.stdout.isatty() else Console(width=WIDTH)
+    return Console() if sys.stdout.isatty() else Console(width=TABLE_WIDTH)
 
 
 def say(notes: Sequence[str], *, quiet: bool = False) -> None:

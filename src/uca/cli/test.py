@@ -16,6 +16,7 @@ from .. import plotting
 from .._optional import optional
 from ..inference import UniquenessTest, background_influence, bootstrap, row_leverage
 from ..inference.stability import MIN_RESAMPLES
+from ..inference.uniqueness import DEFAULT_COMPONENTS
 from . import evidence as e
 from . import options as o
 from .destination import check_folder, new_folder
@@ -26,7 +27,6 @@ from .progress import Steps
 from .results import json_text, line, made_from, row_ids
 
 FILES = ("test.json", "test.csv", "test.png")
-MOST = 5  # components, where no number is given
 
 
 def uniqueness(
@@ -34,7 +34,13 @@ def uniqueness(
     tables: o.Tables,
     n_components: Annotated[
         int | None,
-        typer.Option("--n-components", "-k", min=1, help=f"number of components (default: {MOST})", show_default=False),
+        typer.Option(
+            "--n-components",
+            "-k",
+            min=1,
+            help=f"number of components (default: {DEFAULT_COMPONENTS})",
+            show_default=False,
+        ),
     ] = None,
     groups: o.Groups = None,
     splits: Annotated[int, typer.Option(min=1, help="random halvings of the rows")] = e.SPLITS,
@@ -68,7 +74,7 @@ def uniqueness(
     with Steps(silent=output.silent) as steps:
         steps.step(f"reading {tables.table}")
         study = read_study(request)
-        parameters["n_components"] = n_components or min(MOST, study.target.values.shape[1])
+        parameters["n_components"] = n_components or min(DEFAULT_COMPONENTS, study.target.values.shape[1])
         notes = list(study.notes)
         started = time.perf_counter()
         with warnings_as_notes(notes):

@@ -13,7 +13,7 @@ from .._types import Array
 if TYPE_CHECKING:
     from .bounded import BoundedTransformer
 
-WIDTH = 100
+LINE_WIDTH = 100
 POINTER = (
     "The certificate says that the problem is solved, not that the components are real: "
     "uca.inference.uniqueness_test(X, backgrounds) tests them on rows that did not choose them."
@@ -52,9 +52,9 @@ def summarise(model: BoundedTransformer) -> Summary:
     )
     if m and np.any(exceeds_bound(model.background_variance_, model.bounds_)):
         lines.append(f"* more than the bound. {_reason(model)}")
-    lines += ["", *wrap(model.certificate_.message, WIDTH)]
+    lines += ["", *wrap(model.certificate_.message, LINE_WIDTH)]
     if m:
-        lines += wrap(POINTER, WIDTH)
+        lines += wrap(POINTER, LINE_WIDTH)
     return Summary("\n".join(lines))
 
 

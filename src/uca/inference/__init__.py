@@ -16,8 +16,9 @@ All take rows in memory, dense or sparse; all are deterministic for a seed, what
 from .backgrounds import BackgroundInfluence, background_influence
 from .leverage import RowLeverage, row_leverage
 from .number import NumberOfComponents, estimate_n_components
+from .outcome import UniquenessTest
 from .stability import Bootstrap, bootstrap
-from .uniqueness import UniquenessTest, uniqueness_test
+from .uniqueness import uniqueness_test
 
 __all__ = [
     "BackgroundInfluence",

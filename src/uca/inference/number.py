@@ -24,10 +24,11 @@ from ..estimators.base import represent
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.summary import Summary, text_table
 from ..operators.eigen.solver import Eigensolver
+from .outcome import UniquenessTest, p_text
 from .parallel import run, streams
 from .parameters import check_alpha, check_model
 from .sample import Sample, check_sample
-from .uniqueness import N_SPLITS, UniquenessTest, model_of_halves, p_text, run_test
+from .uniqueness import N_SPLITS, model_of_halves, run_test
 
 MOST_COUNTED = 10  # components looked at by default
 SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses

@@ -18,7 +18,7 @@ from scipy import sparse
 from .._containers import is_array_api, is_dask
 from .._missing import entries, is_missing
 from .._types import Array, Backgrounds, Groups, Rows
-from .._validation import Datasets, check_datasets, count_not_finite, label_of, name_backgrounds, raise_counts
+from .._validation import Datasets, check_datasets, label_of, name_backgrounds
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
 from ..operators.sources.namespace import to_numpy
@@ -108,7 +108,7 @@ def check_sample(
         {name: _numpy(table) for name, table in given.items()},
         min_rows=2,
     )
-    _check_finite(data)
+    data.check_finite()
     arrays = tuple(array.tocsr() if sparse.issparse(array) else np.asarray(array) for array in data.arrays)
     labels = _group_lists(groups, data.names, [array.shape[0] for array in arrays])
     subjects = _codes(labels, [array.shape[0] for array in arrays], data.labels)
@@ -124,13 +124,6 @@ def check_sample(
 
 def _numpy(table: Any) -> Any:
     return to_numpy(table) if is_array_api(table) else table
-
-
-def _check_finite(data: Datasets) -> None:
-    for array, label in zip(data.arrays, data.labels, strict=True):
-        counts = count_not_finite(array)
-        if counts[2] is not None:
-            raise_counts(*counts, label)
 
 
 def _group_lists(groups: Any, names: Sequence[str], n_rows: Sequence[int]) -> list[list[Any] | None]:

@@ -16,7 +16,7 @@ from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest
 from ..inference.leverage import leverage_of
-from ..inference.uniqueness import PARAMETERS, p_text
+from ..inference.outcome import PARAMETERS, p_text
 from .inputs import Inputs
 from .scores import frames, standards
 

@@ -17,10 +17,8 @@ from .._types import Backgrounds, Labels, Rows
 from .._validation import (
     Datasets,
     check_datasets,
-    count_not_finite,
     get_columns,
     label_of,
-    raise_counts,
 )
 from ..estimators.bounded import BoundedTransformer
 from ..fitted import in_order_of_fit
@@ -65,10 +63,7 @@ def check_inputs(
     columns = get_columns(X) if fitted_names is None else list(fitted_names)
     like = Datasets({}, model.n_features_in_, columns)
     data = check_datasets(model, X, tables or None, min_rows=1, like=like)
-    for array, label in zip(data.arrays, data.labels, strict=True):
-        counts = count_not_finite(array)
-        if counts[2] is not None:
-            raise_counts(*counts, label)
+    data.check_finite()
     n, shape = data.arrays[0].shape[0], check_image_shape(image_shape, data.n_features)
     return Inputs(
         arrays=data.arrays,

@@ -69,7 +69,7 @@ class ColumnPasses(Protocol):
 class Source(ABC):
     """All datasets of a problem, target first."""
 
-    #: What it can do; the methods behind the others are not called.
+    #: What it can do; the methods behind the others raise.
     offers: ClassVar[frozenset[Offer]]
     #: How messages call what it holds.
     containers: ClassVar[str]
@@ -97,15 +97,19 @@ class Source(ABC):
 
     def moments(self) -> list[Moments]:
         """Moments of each dataset, checked to be finite (``Offer.MOMENTS``)."""
-        raise NotImplementedError
+        raise self._no(Offer.MOMENTS)
 
     def columns(self, *, center: bool, scale: bool | str) -> ColumnPasses:
         """Passes over blocks of columns (``Offer.COLUMNS``)."""
-        raise NotImplementedError
+        raise self._no(Offer.COLUMNS)
 
     def rows(self) -> tuple[list[Any], list[ColumnMoments]]:
         """Passes over rows and column moments of each dataset, checked to be finite (``Offer.ROWS``)."""
-        raise NotImplementedError
+        raise self._no(Offer.ROWS)
+
+    def _no(self, offer: Offer) -> TypeError:
+        """For a caller that did not look at ``offers``."""
+        return TypeError(f"{self.containers} offer {', '.join(sorted(self.offers))}, but no {offer}")
 
     def pencil(self, operators: Sequence[CovarianceOperator]) -> Pencil:
         """Operators that were made of :meth:`rows`, with products that share a pass where that helps."""
