@@ -352,7 +352,7 @@ USAGE = [
 DATA = [
     (
         ["fit", "holes.csv", "-b", "control.csv"],
-        "misses 2 values in 1 of 6 columns: 'gene1' 2. Choose what to do: --mis",
+        "has 2 missing values in 1 of 6 columns: 'gene1' 2. Choose what to do: --mis",
     ),
     (["fit", "treated.csv", "-b", "less.csv"], "less.csv lacks column 'gene5'"),
     (["fit", "treated.csv", "-b", "control.csv", "-k", "7"], "choose n_components between 1 and 6"),

@@ -233,7 +233,7 @@ class TestOutput:
             "Variance on held-out rows, with 95 % intervals",
             "in control",
             "than an average direction",
-            "on rows that did not choose it",
+            "on held-out rows",
             "No component hangs on few rows.",
             "Influence of the backgrounds on the first",
             "(none: all pooled)",
@@ -377,7 +377,7 @@ class TestFit:
     def test_without_it_a_line_tells_of_it(self, folder, page):
         options = ["fit", "treated.csv", "-b", "control.csv", "--drop", "cage", "-o", "out"]
         result = good(*options)
-        last = "Is it real? uca test treated.csv ... checks the components on rows that did not choose them"
+        last = "Is it real? uca test treated.csv ... checks the components on held-out rows"
         assert result.stdout.splitlines()[-1] == last
         assert "test" not in json.loads(Path("out/summary.json").read_text())
         assert page[0]["test"] is None

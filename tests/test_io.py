@@ -292,14 +292,15 @@ class TestMissing:
 
     def test_error_counts_by_column(self):
         with pytest.raises(
-            ValueError, match=r"t.csv \(target\) misses 3 values in 2 of 3 columns: 'length' 2, 'age' 1"
+            ValueError, match=r"t.csv \(target\) has 3 missing values in 2 of 3 columns: 'length' 2, 'age' 1"
         ):
             handle_missing(self.tables())
         many = np.full((9, 8), 0.0)
         for column in range(7):
             many[: column + 1, column] = NAN
         with pytest.raises(
-            ValueError, match=r"misses 28 .* 7 of 8 .*, most in column 6 7, column 5 6, .*column 2 3\. Choose"
+            ValueError,
+            match=r"has 28 missing values .* 7 of 8 .*, most in column 6 7, column 5 6, .*column 2 3\. Choose",
         ):
             handle_missing({"target": Table("t.npy", many)})
 

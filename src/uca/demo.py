@@ -154,7 +154,7 @@ def main(arguments: Sequence[str] | None = None) -> None:
     data = digits_on_grass_and_brick(random_state=0)
     two = fit_all(data)[-1]
     print(f"\nThe model behind 'UCA, split', seed 0:\n\n{two.model.summary()}")
-    print("\nIs it real? Components on rows that did not choose them (uca.inference.uniqueness_test):")
+    print("\nIs it real? Components on held-out rows (uca.inference.uniqueness_test):")
     split = uniqueness_test(data.target, data.backgrounds, n_components=2, model=two.model)
     for name, test in {**is_it_real(digits_on_grass(random_state=0)), data.description: split}.items():
         print(f"- {name}: {test.sentence}")

@@ -148,4 +148,4 @@ def _show(summary: dict[str, Any], table: Path, out: Path) -> None:
         line(summary["test"]["sentence"])
     line(f"wrote {out}: {', '.join(summary['files'])}")
     if "test" not in summary:
-        line(f"Is it real? uca test {table} ... checks the components on rows that did not choose them")
+        line(f"Is it real? uca test {table} ... checks the components on held-out rows")

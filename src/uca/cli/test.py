@@ -1,4 +1,4 @@
-"""``uca test``: is it real? Components on rows that did not choose them, and what else may be believed of them.
+"""``uca test``: is it real? Components on held-out rows, and what else may be believed of them.
 
 Promises: the numbers are those of :mod:`uca.inference` for the same seed; the exit code says whether the test could be made,
 not how it ended.
@@ -60,7 +60,7 @@ def uniqueness(
     how: o.Model,
     output: o.Output,
 ) -> None:
-    """Is it real? Test which components vary more in TARGET than in every background, on rows that did not choose them.
+    """Is it real? Test which components vary more in TARGET than in every background, on held-out rows.
 
     Tables are given as for uca fit. Where several rows belong to one subject, name its column: --groups mouse
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 LINE_WIDTH = 100
 POINTER = (
     "The certificate says that the problem is solved, not that the components are real: "
-    "uca.inference.uniqueness_test(X, backgrounds) tests them on rows that did not choose them."
+    "uca.inference.uniqueness_test(X, backgrounds) tests them on held-out rows."
 )
 
 

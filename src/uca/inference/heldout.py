@@ -1,4 +1,4 @@
-"""Variances along given directions on rows that did not choose them, and how sure they are.
+"""Variances along given directions on held-out rows, and how sure they are.
 
 For unit directions ``v`` the module estimates ``log v'Av``, ``log v'B_jv`` and their differences on held-out rows, centred
 and scaled *within those rows* as the model centres and scales, and the influence of every row on each (the delta method,

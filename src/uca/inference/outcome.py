@@ -99,7 +99,7 @@ class UniquenessTest:
         units = ", each in units of its own deviations" if self.parameters["scale"] is True else ""
         text = (
             f"{found} more in the target than in {'the background' if len(self.background_names) == 1 else others}{units}, "
-            f"on rows that did not choose {'it' if n < 2 else 'them'} (level {100 * self.alpha:g} %, {self._sizes()}, "
+            f"on held-out rows (level {100 * self.alpha:g} %, {self._sizes()}, "
             f"{self.n_splits} random halving{'' if self.n_splits == 1 else 's'})."
         )
         if self.order == "contrast":

@@ -1,6 +1,6 @@
-"""Does the target vary more along each component than every background, on rows that did not choose it?
+"""Does the target vary more along each component than every background, on held-out rows?
 
-What is tested. Component k is *unique* if, on rows that did not choose it, the target varies along it more than each
+What is tested. Component k is *unique* if, on held-out rows, the target varies along it more than each
 background (scaled as the model scales), **and** more than along an average direction of its own (``tr(A)/p``, which a
 mixture of all directions attains without any contrast). The second condition costs little power and is needed where
 every dataset is scaled by itself: a target of pure noise varies more than a structured background along the directions
@@ -63,7 +63,7 @@ def uniqueness_test(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> UniquenessTest:
-    """Test which components vary more in the target than in every background, on rows that did not choose them.
+    """Test which components vary more in the target than in every background, on held-out rows.
 
     Parameters
     ----------

@@ -84,6 +84,10 @@ def _name(table: Table, column: int) -> str:
     return f"column {column}" if table.features is None else repr(table.features[column])
 
 
+def _values(n: int) -> str:
+    return f"{n} missing value{'' if n == 1 else 's'}"
+
+
 def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array]) -> TableError:
     parts = []
     for name, table in tables.items():
@@ -94,7 +98,7 @@ def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array]) -> Tabl
             columns = int((count > 0).sum())
             most = f", most in {told}" if columns > WORST else f": {told}"
             parts.append(
-                f"{table.source} ({name}) misses {int(count.sum())} values in {columns} of {len(count)} columns{most}"
+                f"{table.source} ({name}) has {_values(int(count.sum()))} in {columns} of {len(count)} columns{most}"
             )
     return TableError(f"{'; '.join(parts)}. Choose what to do: ", Hint("how", MISSING[1:]))
 

@@ -18,10 +18,8 @@ from ..statistics.blocks import divisor
 from ..statistics.column_moments import ColumnMoments
 from ..statistics.rounding import ENTRY, UNIT, summation
 from ..statistics.standard import Standard, check_totals, standards, sums_about
-from .representation import How, Kind, Representation, Size
+from .representation import PRODUCTS, How, Kind, Representation, Size
 
-PASSES = 40  # typical number of passes of a fit
-BLOCK = 4  # vectors a pass
 SPARSE = 25.0  # cost of one multiplication in a sparse product with a few vectors, in those of a large dense product
 
 
@@ -85,7 +83,7 @@ def _covariance(rows: RowPasses, m: ColumnMoments, standard: Standard) -> Implic
 def cost(size: Size) -> float:
     """``2 N p`` for each vector of each pass (or twice the stored values), slower by what memory costs."""
     each = size.memory_bound * size.total * size.p if size.n_stored is None else SPARSE * size.n_stored
-    return 2.0 * PASSES * BLOCK * size.pass_cost * each
+    return 2.0 * PRODUCTS * size.pass_cost * each
 
 
 KIND = Kind("implicit", build, needs=Offer.ROWS, cost=cost, proven=False)
