@@ -19,7 +19,8 @@ from uca.inference import (
     row_leverage,
     uniqueness_test,
 )
-from uca.inference.heldout import FAR, FURTHEST, _error, _measure, _Rows, held_out
+from uca.inference.heldout import FURTHEST, _error, _measure, held_out
+from uca.inference.rows import FAR, ScaledRows
 from uca.inference.leverage import leverage_of
 from uca.inference.number import permute_columns
 from uca.inference.sample import check_sample
@@ -120,7 +121,7 @@ class TestHeldOut:
         subjects = [np.arange(300), np.arange(300, 600)]
         components = loadings / np.linalg.norm(loadings)
         pulled, plain = (
-            _measure([_Rows(part, center=True, pull=pull) for part in rows], subjects, components, True)
+            _measure([ScaledRows(part, center=True, pull=pull) for part in rows], subjects, components, True)
             for pull in (True, False)
         )
         assert pulled.z[0, 0] > 2 > plain.z[0, 0]

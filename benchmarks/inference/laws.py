@@ -17,12 +17,16 @@ FACTORS = 3  # shared ones
 
 @dataclass(frozen=True)
 class Draw:
-    """A target, its backgrounds, the subject of each row (None: rows are independent), the number of unique directions."""
+    """A target, its backgrounds, the subject of each row (None: rows are independent), the number of unique directions.
+
+    ``scale`` is how the model is to scale.
+    """
 
     target: np.ndarray
     backgrounds: list[np.ndarray]
     groups: list[np.ndarray] | None = None
     planted: int = 0
+    scale: bool | str = True
 
 
 def normal(rng: Rng, *shape: int) -> np.ndarray:
@@ -127,13 +131,4 @@ NULLS: dict[str, Callable[[Rng], Draw]] = {
     "24 rows": lambda rng: same_law(rng, n=24, n_background=24, p=10),
     "5 features": lambda rng: same_law(rng, n=100, n_background=100, p=5, factors=2),
     "heavy tails (t3), no factors": lambda rng: same_law(rng, n=100, n_background=100, p=20, factors=0, law=student),
-}
-
-#: Shown as a warning: repeated rows are not null settings for a test that is not told of the subjects, and half of a small
-#: background may not show a rare factor at all.
-WARNINGS: dict[str, Callable[[Rng], Draw]] = {
-    "repeated rows, groups NOT given": lambda rng: repeated(rng, subjects=16, rows=8, p=20, labelled=False),
-    "factors in one row of ten, 200 and 20 rows": lambda rng: rare_factors(
-        rng, n=200, n_background=20, p=20, everywhere=True
-    ),
 }

@@ -15,12 +15,11 @@ from ..estimators.uca import UCA
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest, uniqueness_test
 from ..inference.outcome import p_text
 from ..inference.sample import MIN_SUBJECTS
-from ..inference.uniqueness import N_SPLITS
 from .inputs import Study
 from .progress import Steps
 from .results import csv_text, line, print_table
 
-SPLITS, ALPHA, SEED = N_SPLITS, 0.05, 0
+ALPHA, SEED = 0.05, 0
 
 
 def subjects(study: Study, column: str | None) -> list[Array] | None:
@@ -43,18 +42,18 @@ def run_test(
     groups: list[Array] | None,
     steps: Steps,
     *,
-    n_splits: int = SPLITS,
+    n_splits: int | None = None,
     alpha: float = ALPHA,
     seed: int = SEED,
     jobs: int | None = None,
 ) -> UniquenessTest:
     """The test of uniqueness with the parameters of a model."""
-    steps.step(f"testing on held-out rows, {n_splits} halvings")
+    steps.step("testing on rows held out of the fit")
     return uniqueness_test(
         study.target.data(),
         study.background_data,
         n_components=model.n_components,
-        n_splits=n_splits,
+        n_splits="auto" if n_splits is None else n_splits,
         groups=groups,
         alpha=alpha,
         random_state=seed,
@@ -69,6 +68,7 @@ def describe_test(test: UniquenessTest, model: UCA) -> dict[str, Any]:
     return {
         "n_unique": test.n_unique_,
         "sentence": test.sentence,
+        "cautions": test.cautions,
         "alpha": test.alpha,
         "n_splits": test.n_splits,
         "grouped": test.grouped,
@@ -84,7 +84,9 @@ def describe_test(test: UniquenessTest, model: UCA) -> dict[str, Any]:
 def _tested(test: UniquenessTest, i: int) -> dict[str, Any]:
     return {
         "unique": i < test.n_unique_,
+        "verdict": test.verdict(i),
         "p": _number(test.pvalues[i]),
+        "p_random_error": _number(test.pvalue_errors[i]),
         "average_p": _number(test.average_pvalues[i]),
         "target": _interval(test, i, 0),
         "backgrounds": {
@@ -118,17 +120,17 @@ def csv_of_test(found: dict[str, Any]) -> str:
 def show_test(found: dict[str, Any]) -> None:
     """Print held-out variances, p-values, and the sentence."""
     names = [row["name"] for row in found["backgrounds"]]
-    line(f"Variance on held-out rows, with {100 * (1 - found['alpha']):g} % intervals")
+    line(f"Variance on rows held out of the fit, with {100 * (1 - found['alpha']):g} % intervals")
     variances, pvalues = [], []
     for row in found["components"]:
         others = [row["backgrounds"][name] for name in names]
         variances.append((row["name"], *(_spread(**part) for part in (row["target"], *others))))
         values = (*(part["p"] for part in others), row["average_p"], row["p"])
-        pvalues.append((row["name"], *map(_p, values), "yes" if row["unique"] else "no"))
+        pvalues.append((row["name"], *map(_p, values), row["verdict"]))
     print_table(["component", "target", *(f"in {name}" for name in names)], variances)
     line("p-values: does the target vary more?")
     heads = ["component", *(f"than {name}" for name in names), "than an average direction", "overall"]
-    print_table(heads, pvalues, last="unique")
+    print_table(heads, pvalues, last="verdict")
     line(found["sentence"])
 
 

@@ -43,7 +43,12 @@ def uniqueness(
         ),
     ] = None,
     groups: o.Groups = None,
-    splits: Annotated[int, typer.Option(min=1, help="random halvings of the rows")] = e.SPLITS,
+    splits: Annotated[
+        int | None,
+        typer.Option(
+            min=1, help="random halvings of the rows (default: 10 to 100, as the p-value needs)", show_default=False
+        ),
+    ] = None,
     alpha: Annotated[float, typer.Option(help="level of the test; intervals cover the rest")] = e.ALPHA,
     resamples: Annotated[
         int, typer.Option(min=0, help=f"resamples of a bootstrap, {MIN_RESAMPLES} or more; 0: none")

@@ -28,93 +28,18 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from scipy import sparse
 from scipy.special import ndtri, stdtr
 
 from .._types import Array
 from ..operators.statistics.blocks import divisor
-from ..operators.statistics.standard import deviations, inverse
+from ..operators.statistics.standard import inverse
+from .relabelled import relabelled_z
+from .rows import ScaledRows
 
-FAR = 3.0  # times the median distance from the mean
-ROUNDS = 5  # of finding far rows, each with the mean and the deviations that the last one left
 LEAST = 1e-12  # a variance below this share of the average direction's is none
 ROUNDING = 1e-9  # standard errors below this are rounding
 FURTHEST = 8.0  # standard deviations; beyond it normal probabilities mean nothing
 LARGEST_SHARE = 0.95  # of an estimate that a jackknife lets one subject hold
-
-
-class _Rows:
-    """Centred and scaled rows, dense or sparse, known through products; far rows are pulled in."""
-
-    def __init__(self, rows: Any, *, center: bool, pull: bool):
-        n, p = rows.shape
-        self.n, self._center, self._sparse = n, center, sparse.issparse(rows)
-        self.mean = np.asarray(rows.mean(axis=0), dtype=float).ravel() if center else np.zeros(p)
-        # Sparse rows stay as they are and their means are subtracted from products.
-        self._rows = rows if self._sparse else np.asarray(rows, dtype=float) - self.mean
-        self._squares = rows.multiply(rows).tocsr() if self._sparse else self._rows**2
-        self.factor, self._pull = np.ones(p), np.ones((n, 1))
-        dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(float)
-        self.deviation = deviations(self._sums_of_squares(), self.mean, n, dtype)
-        if pull:
-            self._pull_far_rows()
-
-    @property
-    def pulled(self) -> bool:
-        """Whether there are far rows."""
-        return bool((self._pull < 1).any())
-
-    def _pull_far_rows(self) -> None:
-        """Set the factor on each row, and the mean and the deviations that then hold; a far row moves them at first."""
-        for _ in range(ROUNDS):
-            self._pull = np.ones((self.n, 1))
-            distance = np.sqrt(np.maximum(self.squares(inverse(self.deviation)[:, np.newaxis] ** 2), 0.0))
-            limit = FAR * np.median(distance)
-            far = (distance > limit) & (limit > 0)
-            if not far.any():
-                return
-            self._pull = np.divide(limit, distance, out=np.ones_like(distance), where=far)
-            if self._center:
-                shift = self.back(np.ones((self.n, 1)))[:, 0] / self.n
-                self.mean = self.mean + shift
-                if not self._sparse:
-                    self._rows = self._rows - shift
-                    self._squares = self._rows**2
-            deviation = np.sqrt(self._sums_of_squares() / divisor(self.n))
-            self.deviation = np.where(self.deviation > 0, deviation, 0.0)
-
-    def _sums_of_squares(self) -> Array:
-        """Of every feature, about its mean."""
-        weights = self._pull[:, 0] ** 2
-        sums = weights @ self._squares
-        if self._sparse:
-            sums = sums - 2.0 * self.mean * (weights @ self._rows) + weights.sum() * self.mean**2
-        if self._center:  # the mean is not quite that of the rows after far ones were pulled in
-            sums = sums - self.back(np.ones((self.n, 1)))[:, 0] ** 2 / self.n
-        return np.maximum(sums, 0.0)
-
-    def scores(self, directions: Array) -> Array:
-        """``x v`` for every row x and column v."""
-        weights = directions * self.factor[:, np.newaxis]
-        out = self._rows @ weights
-        out = self._pull * (out - self.mean @ weights if self._sparse else out)
-        return _centred(out) if self._center else out
-
-    def back(self, scores: Array) -> Array:
-        """``sum_i x_i z_i``, (p, k)."""
-        scores = self._pull * scores
-        out = self._rows.T @ scores
-        if self._sparse:
-            out = out - np.multiply.outer(self.mean, scores.sum(axis=0))
-        return out * self.factor[:, np.newaxis]
-
-    def squares(self, weights: Array) -> Array:
-        """``sum_f w_f x_f^2`` for every row x and column w."""
-        weights = weights * self.factor[:, np.newaxis] ** 2
-        out = self._squares @ weights
-        if self._sparse:
-            out = out - 2.0 * (self._rows @ (weights * self.mean[:, np.newaxis])) + weights.T @ self.mean**2
-        return self._pull**2 * out
 
 
 @dataclass(frozen=True)
@@ -146,17 +71,25 @@ def held_out(
     *,
     center: bool,
     scale: bool | str,
+    rng: np.random.Generator | None = None,
 ) -> HeldOut:
-    """Measure components, (k, p), on rows of every dataset, target first."""
-    sets = [_Rows(part, center=center, pull=scale is True) for part in rows]
+    """Measure components, (k, p), on rows of every dataset, target first; with ``rng``, z by exchanged labels counts too."""
+    sets = [ScaledRows(part, center=center, pull=scale is True) for part in rows]
     found = _measure(sets, subjects, components, scale)
     if any(part.pulled for part in sets):
-        plain = _measure([_Rows(part, center=center, pull=False) for part in rows], subjects, components, scale)
-        found = replace(found, z=np.minimum(found.z, plain.z))
-    return found
+        sets = [ScaledRows(part, center=center, pull=False) for part in rows]
+        found = replace(found, z=np.minimum(found.z, _measure(sets, subjects, components, scale).z))
+    if rng is None:
+        return found
+    directions = np.asarray(components, dtype=float).T
+    by_labels = [
+        relabelled_z((sets[0], part), (subjects[0], codes), directions, scale, rng)
+        for part, codes in zip(sets[1:], subjects[1:], strict=True)
+    ]
+    return replace(found, z=np.minimum(found.z, np.stack([*by_labels, found.z[-1]])))
 
 
-def _measure(sets: Sequence[_Rows], subjects: Sequence[Array], components: Array, scale: bool | str) -> HeldOut:
+def _measure(sets: Sequence[ScaledRows], subjects: Sequence[Array], components: Array, scale: bool | str) -> HeldOut:
     varies = np.all([part.deviation > 0 for part in sets], axis=0)
     whole = np.asarray(components, dtype=float).T
     directions = whole * varies[:, np.newaxis]
@@ -208,13 +141,13 @@ def _centred(values: Array) -> Array:
     return values - values.mean(axis=0)
 
 
-def _average(target: _Rows, varies: Array) -> float:
+def _average(target: ScaledRows, varies: Array) -> float:
     """The target's variance along an average direction of the features that count."""
     variances = (target.deviation * target.factor)[varies] ** 2
     return float(variances.mean()) if len(variances) else 1.0
 
 
-def _of_average(target: _Rows, varies: Array, scaled: bool) -> Array | float:
+def _of_average(target: ScaledRows, varies: Array, scaled: bool) -> Array | float:
     """Influence of the target's rows on the log of its average variance; none where every feature is scaled to 1."""
     if scaled or not varies.any():
         return 0.0

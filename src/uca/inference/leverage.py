@@ -58,8 +58,15 @@ class RowLeverage:
 
     def warnings_about(self, ids: Sequence[str] | None = None, prefix: str | None = None) -> list[str]:
         """The warnings with names of rows, and of components."""
+        return [text for text in self.each_warning(ids, prefix) if text]
+
+    def each_warning(self, ids: Sequence[str] | None = None, prefix: str | None = None) -> list[str]:
+        """The warning about every component; empty where it does not depend on few rows."""
         prefix = self.prefix if prefix is None else prefix
-        return [f"{prefix}{i + 1} hangs on few rows: {self._few_rows(int(i), ids)}." for i in np.flatnonzero(self.few)]
+        return [
+            f"{prefix}{i + 1} depends on only a few rows: {self._few_rows(i, ids)}." if few else ""
+            for i, few in enumerate(self.few)
+        ]
 
     def _few_rows(self, i: int, ids: Sequence[str] | None) -> str:
         rows = self.outlying(i)

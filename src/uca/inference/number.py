@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from .._parameters import check_positive_int, seed_from
+from .._parameters import check_positive_int
 from .._threads import one_blas_thread
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.base import represent
@@ -26,9 +26,9 @@ from ..estimators.summary import Summary, text_table
 from ..operators.eigen.solver import Eigensolver
 from .outcome import UniquenessTest, p_text
 from .parallel import run, streams
-from .parameters import check_alpha, check_model
+from .parameters import check_alpha, check_model, seed_of
 from .sample import Sample, check_sample
-from .uniqueness import N_SPLITS, model_of_halves, run_test
+from .uniqueness import AUTO, check_splits, model_of_halves, run_test
 
 MOST_COUNTED = 10  # components looked at by default
 SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses
@@ -113,7 +113,7 @@ def estimate_n_components(
     backgrounds: Backgrounds,
     *,
     max_components: int | None = None,
-    n_splits: int = N_SPLITS,
+    n_splits: int | str = AUTO,
     n_permutations: int = 40,
     groups: Groups = None,
     alpha: float = 0.05,
@@ -150,10 +150,10 @@ def estimate_n_components(
     """
     alpha = check_alpha(alpha)
     check_positive_int("n_permutations", n_permutations)
-    check_positive_int("n_splits", n_splits)
+    check_splits(n_splits)
     sample = check_sample(X, backgrounds, groups)
     refit = model_of_halves(model, max_components, sample, most=MOST_COUNTED, name="max_components")
-    seed = seed_from(random_state)
+    seed = seed_of(random_state)
     test = run_test(sample, refit, n_splits, alpha, seed, "contrast", n_jobs, verbose)
     fitted = check_model(model, n_components=refit.n_components, components="joint", tol=SCREEN_TOLERANCE)
     sample.fit(fitted)

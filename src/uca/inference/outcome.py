@@ -9,6 +9,7 @@ import numpy as np
 
 from .._types import Array
 from ..estimators.summary import Summary, text_table
+from .cautions import RowFacts
 
 PARAMETERS = ("center", "scale", "bound", "components")  # of the model, that a result depends on
 FEW = 30  # rows or subjects below which the result says that they are few
@@ -26,6 +27,8 @@ class UniquenessTest:
         Overall p-value of each component, monotone: the level at which it and all before it are called unique.
     background_pvalues : array of shape (k, m)
         Does the target vary more than this background?
+    pvalue_errors : array of shape (k,)
+        Random error of ``pvalues``: other halvings give p-values that differ by so much. NaN after one halving.
     average_pvalues : array of shape (k,)
         Does the target vary more along the component than along an average direction?
     variances : array of shape (k, m + 1)
@@ -47,10 +50,13 @@ class UniquenessTest:
         What the components are counted by: ``"model"`` or ``"contrast"``.
     parameters : dict
         Those of the model that matter: ``center``, ``scale``, ``bound`` and ``components``.
+    rows : RowFacts
+        What all rows show along the components of a fit to all of them: tails, dependence, rows that carry most of it.
     """
 
     n_unique_: int
     pvalues: Array
+    pvalue_errors: Array
     background_pvalues: Array
     average_pvalues: Array
     variances: Array
@@ -66,6 +72,7 @@ class UniquenessTest:
     n_features: int
     order: str
     parameters: dict[str, Any]
+    rows: RowFacts
     prefix: str = "UC"
 
     @property
@@ -85,53 +92,136 @@ class UniquenessTest:
                 },
                 "p, average direction": float(self.average_pvalues[i]),
                 "p": float(self.pvalues[i]),
-                "unique": bool(self.pvalues[i] <= self.alpha),
+                "random error of p": float(self.pvalue_errors[i]),
+                "unique": i < self.n_unique_,
+                "verdict": self.verdict(i),
             }
             for i in range(len(self.pvalues))
         ]
 
+    def verdict(self, i: int) -> str:
+        """Of component i, from 0: ``"unique"``; ``"not shown"``, the first that is not; ``"not judged"``, those after it."""
+        if i < self.n_unique_:
+            return "unique"
+        return "not shown" if i == self.n_unique_ else "not judged"
+
     @property
     def sentence(self) -> str:
-        """The result in words."""
-        k, n = len(self.pvalues), self.n_unique_
-        others = f"every one of {len(self.background_names)} backgrounds"
-        found = "No component varies" if n == 0 else f"{self._named(n)} {'varies' if n == 1 else 'vary'}"
-        units = ", each in units of its own deviations" if self.parameters["scale"] is True else ""
-        text = (
-            f"{found} more in the target than in {'the background' if len(self.background_names) == 1 else others}{units}, "
-            f"on held-out rows (level {100 * self.alpha:g} %, {self._sizes()}, "
-            f"{self.n_splits} random halving{'' if self.n_splits == 1 else 's'})."
+        """The result in words, with its cautions."""
+        return " ".join([self._finding(), *self._details(), *self.cautions])
+
+    def _finding(self) -> str:
+        n = self.n_unique_
+        backgrounds = len(self.background_names)
+        others = "the background" if backgrounds == 1 else f"every one of {backgrounds} backgrounds"
+        units = ", each dataset standardised by its own SD" if self.parameters["scale"] is True else ""
+        more = f"more in the target than in {others}{units}, on rows held out of the fit"
+        found = (
+            f"For no component could it be shown that it varies {more}"
+            if n == 0
+            else f"{self._named(n)} {'varies' if n == 1 else 'vary'} {more}"
         )
+        halvings = f"{self.n_splits} random halving{'' if self.n_splits == 1 else 's'}"
+        return f"{found} (level {100 * self.alpha:g} %, {self._sizes()}, {halvings})."
+
+    def _details(self) -> list[str]:
+        """What the components are, and why the count ends."""
+        k, n = len(self.pvalues), self.n_unique_
+        text = []
         if self.order == "contrast":
-            text += (
-                " Components are counted by their contrast in the rows that chose them, not in the order of the model."
+            text.append(
+                "Components are counted by their contrast in the rows of the fit, not in the order of the model."
             )
-        if n < k:
-            text += f" {self._name(n)}: {self._reason(n)}."
-            if self.kept[n] < 0.5:
-                text += (
-                    f" But {100 * (1 - self.kept[n]):.0f} % of it lies in features that are constant in some dataset, or in "
-                    "half of its rows, and the test leaves these out: look at them by themselves."
-                )
-        elif k > 1:
-            text += f" {'Both' if k == 2 else f'All {k}'} that were tested are unique; there may be more."
-        if min(self.n_subjects) < FEW:
-            text += (
-                f" The smallest dataset has {min(self.n_subjects)} independent {'subjects' if self.grouped else 'rows'}: "
-                "few, so take p-values near the level with care."
+        if n == k:
+            if k > 1:
+                text.append(f"{'Both' if k == 2 else f'All {k}'} that were tested are unique; there may be more.")
+            return text
+        text.append(f"{self._name(n)}: {self._reason(n)}.")
+        if k - n > 1:
+            text.append(f"{self._named(k, n + 1)} {'was' if k - n == 2 else 'were'} not judged.")
+        if self.kept[n] < 0.5:
+            text.append(
+                f"But {100 * (1 - self.kept[n]):.0f} % of it lies in features that are constant in some dataset, or in "
+                "half of its rows, and the test leaves these out: look at them by themselves."
             )
         return text
+
+    @property
+    def cautions(self) -> list[str]:
+        """What makes the p-values less certain than they look, a sentence each; most data have none."""
+        found = [self._undecided(), self._few(), self._unstudied(), self._tails(), self._dependence(), *self._carried()]
+        return [text for text in found if text]
+
+    def _undecided(self) -> str:
+        """A p-value that is as near to the level as halvings by chance move it."""
+        last = min(self.n_unique_, len(self.pvalues) - 1)
+        for i in {max(last - 1, 0), last}:
+            p, error = self.pvalues[i], self.pvalue_errors[i]
+            if abs(p - self.alpha) <= 2 * error:
+                return (
+                    f"{self._name(i)} is a close call: p = {p:.2g} with a random error of {error:.1g}, so other "
+                    "random halvings may decide otherwise."
+                )
+        return ""
+
+    def _few(self) -> str:
+        n = min(self.n_subjects)
+        what = "subjects" if self.grouped else "rows"
+        return (
+            f"The smallest dataset has {n} independent {what}: few, so take p-values near the level with care."
+            if n < FEW
+            else ""
+        )
+
+    def _unstudied(self) -> str:
+        """Settings of the model for which the level was not simulated."""
+        told = {"center": True, "bound": "mean", "components": "joint"}
+        other = [
+            f"{name}={self.parameters[name]!r}" for name, usual in told.items() if self.parameters.get(name) != usual
+        ]
+        return f"The level of the test was not studied by simulation for {' and '.join(other)}." if other else ""
+
+    def _tails(self) -> str:
+        names = [repr(name) for name, heavy in zip(self.background_names, self.rows.heavier, strict=True) if heavy]
+        if not names:
+            return ""
+        units = "" if self.parameters["scale"] is True else ", all the more in common units"
+        return (
+            f"Rows of {' and '.join(names)} have heavier tails than the target's: a background whose variance lies in rare "
+            f"far rows looks narrower in a sample than it is, and p-values can be too small{units}. Look at the far rows, "
+            "or compare more background rows."
+        )
+
+    def _dependence(self) -> str:
+        last = min(self.n_unique_ + 1, self.rows.dependent.shape[1])
+        places = np.argwhere(self.rows.dependent[:, :last])
+        if not len(places):
+            return ""
+        worst = max(places.tolist(), key=lambda place: self.rows.autocorrelation[tuple(place)])
+        name = ("the target", *map(repr, self.background_names))[worst[0]]
+        what = "subjects" if self.grouped else "rows"
+        return (
+            f"Neighbouring {what} of {name} are alike along {self._name(worst[1])} (autocorrelation "
+            f"{self.rows.autocorrelation[tuple(worst)]:.2f}): in a time series, or with repeated measurements, {what} are "
+            "not independent and p-values are too small. Give groups: subjects, or blocks of successive rows, longer "
+            "than the dependence. If the table is only sorted by a label, this does not matter."
+        )
+
+    def _carried(self) -> list[str]:
+        """Unique components that a handful of rows make."""
+        return [text for i, text in enumerate(self.rows.leverage.each_warning()) if text and i < self.n_unique_]
 
     def _name(self, i: int) -> str:
         """UC1 is the first component of the model; by contrast, components have a rank only."""
         return f"{self.prefix}{i + 1}" if self.order == "model" else f"Component {i + 1}"
 
-    def _named(self, n: int) -> str:
-        """The first ``n`` components."""
-        if n == 1:
-            return self._name(0)
-        ends = f"{self._name(0)} {'and' if n == 2 else 'to'} {self._name(n - 1)}"
-        return ends if self.order == "model" else f"Components 1 {'and' if n == 2 else 'to'} {n}"
+    def _named(self, n: int, first: int = 0) -> str:
+        """Components from ``first`` up to, not including, ``n``."""
+        if n - first == 1:
+            return self._name(first)
+        joined = "and" if n - first == 2 else "to"
+        ends = f"{self._name(first)} {joined} {self._name(n - 1)}"
+        return ends if self.order == "model" else f"Components {first + 1} {joined} {n}"
 
     def _sizes(self) -> str:
         """Independent units of every dataset."""
@@ -168,11 +258,11 @@ class UniquenessTest:
                 *(p_text(value) for value in self.background_pvalues[i]),
                 p_text(self.average_pvalues[i]),
                 p_text(self.pvalues[i]),
-                "unique" if i < self.n_unique_ else "",
+                self.verdict(i),
             ]
             for i in range(len(self.pvalues))
         ]
-        title = f"Variance on held-out rows, with {100 * (1 - self.alpha):g} % intervals"
+        title = f"Variance on rows held out of the fit, with {100 * (1 - self.alpha):g} % intervals"
         return Summary("\n".join([title, "", *text_table(header, rows), "", self.sentence]))
 
 

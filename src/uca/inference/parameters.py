@@ -6,7 +6,7 @@ from typing import Any
 
 from sklearn.base import clone
 
-from .._parameters import check_number
+from .._parameters import check_number, seed_from
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
 from ..fitted import names_of
@@ -36,3 +36,8 @@ def check_alpha(alpha: Any) -> float:
     if not 0 < value < 1:
         raise ValueError(f"alpha must lie between 0 and 1, such as 0.05; got {alpha!r}")
     return value
+
+
+def seed_of(random_state: Any) -> int:
+    """An integer seed; None is 0, so that every way to call a function gives the same result by default."""
+    return seed_from(0 if random_state is None else random_state)

@@ -8,44 +8,55 @@ that the structure leaves empty, although there is nothing of its own in it.
 
 How. A random half of every dataset's subjects fits the model, the other half measures its components
 (:mod:`.heldout`); then the halves change roles; then all is repeated with other halves. For every background, and for
-the average direction, the z-scores of the repetitions are averaged, and the mean is divided by its standard deviation
-under the null hypothesis (:data:`SPREAD`). The p-value of a component is the largest over backgrounds and average
-(intersection-union); p-values are made monotone over components, which is the rule "stop at the first that fails". So
-the chance of calling anything unique in data without any unique component is held at ``alpha``: to what accuracy, and
-for which data, ``docs/inference.md`` shows by simulation.
+the average direction, the z-scores of the repetitions are averaged, and the mean is divided by the largest standard
+deviation that it can have under the null hypothesis (:func:`spread`). The p-value of a component is the largest over
+backgrounds and average (intersection-union); p-values are made monotone over components, which is the rule "stop at the
+first that fails". So the chance of calling anything unique in data without any unique component is held at ``alpha``: to
+what accuracy, and for which data, ``docs/inference.md`` shows by simulation.
 
 Why the mean. A single split is valid and depends on luck; twice the median p-value is valid under any dependence and
 loses most of what repetition gains; folds that are pooled as if they were independent are liberal, because they share
-training rows. The variance of the mean of z over all halves is 1/2 for a direction that does not depend on the split,
-and less for one that does; z of small halves varies by more than 1, and where roles change the halves are not independent.
-``SPREAD`` and what :func:`spread` adds leave room for both (``docs/inference.json`` has what was measured).
+training rows. In the limit of many rows the mean of z over all halves has variance at most 1/2 under the null hypothesis,
+*whatever rule chooses the direction* (proof: ``docs/inference.md``), and one pair of halves at most 1: so H random
+halvings have at most ``1/2 + 1/(2 H)``.
+
+How many halvings. Another seed gives other halves and another p-value. With ``n_splits="auto"`` halvings are added until
+the random error of p is small beside its distance from ``alpha``, or there are ``MOST_SPLITS``; the result carries the
+error.
 """
 
 from __future__ import annotations
 
-from dataclasses import fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
+from scipy.stats import norm
 
-from .._parameters import check_choice, check_n_components, check_positive_int, seed_from
+from .._parameters import check_choice, check_n_components, check_positive_int
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
 from ..operators.statistics.blocks import divisor
+from .cautions import RowFacts, examine
 from .heldout import HeldOut, held_out
 from .outcome import PARAMETERS, UniquenessTest
 from .parallel import run, streams
-from .parameters import check_alpha, check_model
+from .parameters import check_alpha, check_model, seed_of
 from .sample import Sample, check_sample
 from .subjects import halves
 
 ORDERS = ("model", "contrast")
-SPREAD = 0.6  # variance of the mean z over many halves, under the null hypothesis: bound, with room
+SPREAD = (
+    0.5  # variance of the mean z over all halves, under the null hypothesis: bound (docs/inference.md has the proof)
+)
+SPREAD_ONE = 1.0  # the same for one pair of halves
 SMALL_SAMPLE = 4.0  # rows or subjects: what the smallest dataset's number adds to it, as 1 + SMALL_SAMPLE / number
-SPREAD_ONE = 0.8  # the same for one pair of halves
 DEFAULT_COMPONENTS = 5  # components, where no number is given
-N_SPLITS = 10  # random halvings; more make the p-value depend less on luck, and cost time
+AUTO = "auto"
+ROUND = 10  # random halvings at least, and in a step
+MOST_SPLITS = 100  # at most, where their number is not given
+SURE = 3.0  # random errors between a p-value and the level at which halvings end
 FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives a valid test, a good one is enough
 
 
@@ -54,7 +65,7 @@ def uniqueness_test(
     backgrounds: Backgrounds,
     *,
     n_components: int | None = None,
-    n_splits: int = N_SPLITS,
+    n_splits: int | str = AUTO,
     groups: Groups = None,
     alpha: float = 0.05,
     random_state: Any = None,
@@ -72,8 +83,9 @@ def uniqueness_test(
     backgrounds : array, list or tuple of arrays, or dict of name -> array
     n_components : int, optional
         Components to test, in order. Default: 5, or as many as there are features (half as many for a sequential model).
-    n_splits : int, default=10
-        Random halvings; each is used both ways, so there are twice as many fits.
+    n_splits : int or "auto", default="auto"
+        Random halvings; each is used both ways, so there are twice as many fits. "auto": 10, and more by tens, up to 100,
+        while the random error of a p-value leaves open on which side of ``alpha`` it lies.
     groups : optional
         Subjects of the rows, where several rows belong to one (repeated measurements, cells of one donor): a list with one
         sequence of labels for each dataset, target first (None: rows are independent); a dict of name -> labels with the key
@@ -83,7 +95,7 @@ def uniqueness_test(
     alpha : float, default=0.05
         Level of the test; intervals cover ``1 - alpha``.
     random_state : int, RandomState or None, default=None
-        Seed of the splits. None is a fixed seed.
+        Seed of the splits. None is 0, here and on the command line.
     model : UCA, optional
         Its parameters (``scale``, ``bound``, ``components``, ``center``) are used; it need not be fitted.
     order : {"model", "contrast"}, default="model"
@@ -118,11 +130,11 @@ def uniqueness_test(
     1
     """
     alpha = check_alpha(alpha)
-    check_positive_int("n_splits", n_splits)
+    check_splits(n_splits)
     check_choice("order", order, ORDERS)
     sample = check_sample(X, backgrounds, groups)
     refit = model_of_halves(model, n_components, sample)
-    return run_test(sample, refit, n_splits, alpha, seed_from(random_state), order, n_jobs, verbose)
+    return run_test(sample, refit, n_splits, alpha, seed_of(random_state), order, n_jobs, verbose)
 
 
 def model_of_halves(
@@ -141,10 +153,18 @@ def model_of_halves(
     return refit.set_params(n_components=check_n_components(n_components, p, name=name))
 
 
+def check_splits(n_splits: Any) -> None:
+    """A positive number, or "auto"."""
+    if not isinstance(n_splits, str):
+        check_positive_int("n_splits", n_splits)
+    elif n_splits != AUTO:
+        raise ValueError(f'n_splits must be a positive number of halvings or "{AUTO}"; got {n_splits!r}')
+
+
 def run_test(
     sample: Sample,
     model: BoundedTransformer,
-    n_splits: int,
+    n_splits: int | str,
     alpha: float,
     seed: int,
     order: str,
@@ -152,17 +172,25 @@ def run_test(
     verbose: bool,
 ) -> UniquenessTest:
     """The test on a checked sample."""
-    seeds = streams(seed, n_splits)
-    measured = run(measure_halves, seeds, sample, model, order, n_jobs=n_jobs, verbose=verbose, what="halvings")
-    halves = HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True)))
-    return conclude(sample, halves, model, alpha, order)
+    most = MOST_SPLITS if isinstance(n_splits, str) else n_splits
+    step = ROUND if isinstance(n_splits, str) else n_splits
+    seeds = streams(seed, most)
+    measured: list[tuple[Array, ...]] = []
+    while True:
+        now = seeds[len(measured) : len(measured) + step]
+        measured += run(measure_halves, now, sample, model, order, n_jobs=n_jobs, verbose=verbose, what="halvings")
+        halves = HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True)))
+        judged = judge(halves, min(sample.n_subjects))
+        if len(measured) == most or settled(judged, alpha):
+            return conclude(sample, halves, judged, model, alpha, order)
 
 
 def measure_halves(
     stream: np.random.SeedSequence, sample: Sample, model: BoundedTransformer, order: str = "model"
 ) -> tuple[Array, ...]:
     """One halving, both ways: the arrays of :class:`~.heldout.HeldOut`, with a first axis of 2."""
-    first = halves(sample.subjects, np.random.default_rng(stream))
+    rng = np.random.default_rng(stream)
+    first = halves(sample.subjects, rng)
     sides = (first, tuple(~side for side in first))
     found = []
     for train, test in (sides, sides[::-1]):
@@ -174,6 +202,7 @@ def measure_halves(
                 model.components_[by_contrast(model) if order == "contrast" else slice(None)],
                 center=bool(model.center),
                 scale=model.scale,
+                rng=rng,
             )
         )
     return tuple(np.stack([getattr(part, field.name) for part in found]) for field in fields(HeldOut))
@@ -185,41 +214,72 @@ def by_contrast(model: BoundedTransformer) -> Array:
     return np.argsort(-contrast, kind="stable")
 
 
-def spread(z: Array, n_splits: int, smallest: int) -> Array:
+def spread(z: Array, smallest: int) -> Array:
     """Variance to allow the mean of z over all halves, axis 0, under the null hypothesis.
 
-    ``SPREAD`` bounds it for many halvings of large samples, where a single z has variance 1. Where the z of different halves
-    agree more than independent noise could (their variance is below ``1 - SPREAD``), their mean varies by the rest; where
-    they vary by more than 1, as in small samples, so does the mean. ``smallest`` is the number of independent rows or
-    subjects of the smallest dataset: errors of few are uncertain themselves.
+    ``1/2 + 1/(2 H)`` for H halvings is the most that it can be in large samples, where a single z has variance 1. Where
+    the z of different halves agree more than that allows, as where a few rows decide in all of them, their mean varies by
+    the rest. ``smallest`` is the number of independent rows or subjects of the smallest dataset: errors of few are
+    uncertain themselves.
     """
+    n_splits = len(z) // 2
     room = 1.0 + SMALL_SAMPLE / smallest
-    least = SPREAD + (SPREAD_ONE - SPREAD) / n_splits
-    if len(z) <= 2:
-        return np.full(z.shape[1:], room * least)
-    within = _variance(z)
-    return room * np.maximum.reduce([np.full_like(within, least), 1.0 - within, SPREAD * within])
+    least = np.full(z.shape[1:], SPREAD + (SPREAD_ONE - SPREAD) / n_splits)
+    return room * (least if n_splits == 1 else np.maximum(least, 1.0 - _variance(z)))
 
 
 def _variance(z: Array) -> Array:
     return ((z - z.mean(axis=0)) ** 2).sum(axis=0) / divisor(len(z))
 
 
+@dataclass(frozen=True)
+class Judged:
+    """p-values, (m + 1, k), those of components, (k,), and the random errors of these, (k,); NaN after one halving."""
+
+    separate: Array
+    pvalues: Array
+    errors: Array
+
+
+def judge(halves: HeldOut, smallest: int) -> Judged:
+    """p-values from z of all halves, (halves, m + 1, k)."""
+    allowed = np.sqrt(spread(halves.z, smallest))
+    z = halves.z.mean(axis=0) / allowed
+    separate = ndtr(-z)
+    pairs = (halves.z[::2] + halves.z[1::2]) / 2
+    luck = np.sqrt(_variance(pairs) / len(pairs)) if len(pairs) > 1 else np.nan
+    error = norm.pdf(z) / allowed * luck
+    # A component's p-value is the largest over backgrounds and over the components before it.
+    flat = separate.max(axis=0)
+    leading = np.array([np.argmax(flat[: i + 1]) for i in range(len(flat))])
+    own = np.take_along_axis(error, separate.argmax(axis=0)[np.newaxis], axis=0)[0]
+    return Judged(separate, flat[leading], own[leading])
+
+
+def settled(judged: Judged, alpha: float) -> bool:
+    """Whether no p-value that decides is nearer to the level than its random error allows."""
+    for p, error in zip(judged.pvalues, judged.errors, strict=True):
+        if abs(p - alpha) <= SURE * error:
+            return False
+        if p > alpha:
+            break
+    return True
+
+
 def conclude(
-    sample: Sample, halves: HeldOut, model: BoundedTransformer, alpha: float, order: str = "model"
+    sample: Sample, halves: HeldOut, judged: Judged, model: BoundedTransformer, alpha: float, order: str = "model"
 ) -> UniquenessTest:
     """The result from what all halves measured, arrays of shape (halves, m + 1, k)."""
     n_splits = len(halves.z) // 2
-    separate = ndtr(-halves.z.mean(axis=0) / np.sqrt(spread(halves.z, n_splits, min(sample.n_subjects))))
-    pvalues = np.maximum.accumulate(separate.max(axis=0))
     centre = halves.log_variance.mean(axis=0)
     reach = (stdtrit(halves.df, 1.0 - alpha / 2) * halves.error).mean(axis=0)
     reach *= np.sqrt(SPREAD + (SPREAD_ONE - SPREAD) / n_splits)
     return UniquenessTest(
-        n_unique_=int(np.sum(pvalues <= alpha)),
-        pvalues=pvalues,
-        background_pvalues=separate[:-1].T.copy(),
-        average_pvalues=separate[-1].copy(),
+        n_unique_=int(np.sum(judged.pvalues <= alpha)),
+        pvalues=judged.pvalues,
+        pvalue_errors=judged.errors,
+        background_pvalues=judged.separate[:-1].T.copy(),
+        average_pvalues=judged.separate[-1].copy(),
         variances=np.exp(centre).T,
         low=np.exp(centre - reach).T,
         high=np.exp(centre + reach).T,
@@ -233,5 +293,12 @@ def conclude(
         n_features=sample.n_features,
         order=order,
         parameters={name: getattr(model, name) for name in PARAMETERS if hasattr(model, name)},
+        rows=facts(sample, model, order),
         prefix=model.component_prefix,
     )
+
+
+def facts(sample: Sample, model: BoundedTransformer, order: str) -> RowFacts:
+    """What all rows show along the components of a fit to all rows, in the order of the test."""
+    whole = sample.fit(check_model(model))
+    return examine(sample, whole.components_[by_contrast(whole) if order == "contrast" else slice(None)], whole)
