@@ -20,9 +20,9 @@ from uca.inference import (
     uniqueness_test,
 )
 from uca.inference.heldout import FURTHEST, _error, _measure, held_out
-from uca.inference.rows import FAR, ScaledRows
 from uca.inference.leverage import leverage_of
 from uca.inference.number import permute_columns
+from uca.inference.rows import FAR, ScaledRows
 from uca.inference.sample import check_sample
 from uca.inference.stability import compare
 from uca.inference.subjects import halves, resample
@@ -207,7 +207,7 @@ class TestHeldOut:
                     taken = [part[chosen] for part, chosen in zip(rows, side, strict=True)]
                     codes = [part[chosen] for part, chosen in zip(subjects, side, strict=True)]
                     z.append(held_out(taken, codes, direction, center=True, scale=False).z[0])
-            found.append(np.mean(z) / np.sqrt(spread(np.array(z), 4, 60)))
+            found.append(np.mean(z) / np.sqrt(spread(np.array(z), 60)))
         assert 0.5 < np.var(found) < 0.9
 
     def test_unequal_subjects_against_leaving_each_out(self, rng):

@@ -1,7 +1,8 @@
 """Laws that a sceptic brings: null settings beside those of laws.py, which the test was not made on.
 
-Rare kinds of rows, tails that differ between target and background, dependent rows, data that are no measurements. In ``HOLDS`` the
-level must hold; in ``CAUTIONED`` it cannot be had (the sample does not show what would be needed), and the result must say so.
+Rare kinds of rows, tails that differ between target and background, dependent rows, data that are no measurements. In
+``HOLDS`` the level must hold; in ``CAUTIONED`` it cannot be had (the sample does not show what would be needed), and the
+result must say so.
 """
 
 from __future__ import annotations

@@ -22,20 +22,21 @@ from benchmarks.measure import Figures, compare, in_fresh_process
 from joblib import Parallel, delayed
 from scipy import stats
 
-from uca import pool
-from uca._parameters import seed_from
+from uca import UCA, pool
 from uca.datasets import DataNotFoundError, digits_on_grass, digits_on_grass_and_brick, load_mice
 from uca.inference import estimate_n_components, uniqueness_test
-from uca.inference.heldout import HeldOut
 from uca.inference.number import MOST_COUNTED
-from uca.inference.parallel import streams
+from uca.inference.parameters import seed_of
 from uca.inference.sample import check_sample
-from uca.inference.uniqueness import N_SPLITS, conclude, measure_halves, model_of_halves
+from uca.inference.uniqueness import AUTO, conclude, measure, model_of_halves
 from uca.reproduce.mice import BACKGROUNDS
 
-from .laws import NULLS, WARNINGS, Draw, planted
+from .known import Known
+from .laws import NULLS, Draw, planted
 from .pages import write
 from .rivals import contrastive_dimension, f_test, twice_median
+from .sceptic import CAUTIONED, HOLDS
+from .truths import intervals, limit, second, seeds
 
 ROOT = Path(__file__).resolve().parents[2]
 SAVED = ROOT / "docs" / "inference.json"
@@ -52,64 +53,55 @@ POWER = {  # rows of each dataset: strengths
 SEVERAL = {2: (2.0, 2.5, 3.0, 4.0), 5: (2.5, 3.0, 4.0, 5.0)}  # backgrounds of 100 rows: strengths
 
 
-class Known(dict[str, Any]):
-    """Results so far, saved whenever one is added, so that a long part can be taken up again."""
-
-    def __init__(self, results: dict[str, Any], save: Callable[[dict[str, Any]], None]):
-        super().__init__(results)
-        self._save = save
-
-    def __setitem__(self, name: str, value: Any) -> None:
-        super().__setitem__(name, value)
-        self._save(dict(self))
-
-
-def all_ways(draw: Draw, seed: int, *, rivals: bool) -> dict[str, float]:
-    """p-values for "nothing is unique": ours, and the others on the same data."""
+def all_ways(draw: Draw, seed: int, *, rivals: bool) -> dict[str, Any]:
+    """p-values for "nothing is unique", ours and the others' on the same data, and whether our result has a caution."""
     sample = check_sample(draw.target, draw.backgrounds, draw.groups)
-    model = model_of_halves(None, 1, sample)
-    measured = [measure_halves(stream, sample, model) for stream in streams(seed_from(seed), N_SPLITS)]
-    halves = HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True)))
-    z = halves.z
-    found = {
-        "ours": float(conclude(sample, halves, model, LEVEL).pvalues[0]),
+    model = model_of_halves(UCA(scale=draw.scale), 1, sample)
+    halves = measure(sample, model, AUTO, LEVEL, seed_of(seed))
+    test, z = conclude(sample, halves, model, LEVEL), halves.z
+    rng = np.random.default_rng(seed)
+    pvalues = {
+        "ours": float(test.pvalues[0]),
         "one split": float(stats.norm.sf(z[0, :, 0]).max()),
         "twice the median": twice_median(z[:, :, 0]),
-        "spread": float(z[:, 0, 0].mean()),
     }
-    rng = np.random.default_rng(seed)
     if len(draw.backgrounds) == 1:
-        found["F-test, one split"] = f_test(draw.target, draw.backgrounds[0], rng)
+        pvalues["F-test, one split"] = f_test(draw.target, draw.backgrounds[0], rng)
     if rivals:
-        found["contrastive dimension"] = contrastive_dimension(
+        pvalues["contrastive dimension"] = contrastive_dimension(
             draw.target, pool(*draw.backgrounds), rng, resamples=100
         ).pvalue
-    return found
+    cautioned = bool(test.rows.heavier.any() or test.rows.dependent[:, 0].any())
+    return {"p": pvalues, "mean z": float(z[:, 0, 0].mean()), "cautioned": cautioned, "halvings": test.n_splits}
 
 
-def repetition(law: Callable[[np.random.Generator], Draw], seed: int, rivals: bool) -> dict[str, float]:
+def repetition(law: Callable[[np.random.Generator], Draw], seed: int, rivals: bool) -> dict[str, Any]:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         return all_ways(law(np.random.default_rng([seed, 1])), seed, rivals=rivals)
 
 
 def rates(law: Callable[[np.random.Generator], Draw], n: int, n_rivals: int) -> dict[str, Any]:
-    """Share of repetitions in which each way rejects, and the variance of the mean z."""
+    """Share of repetitions in which each way rejects, at both levels, and what else is told of them."""
     found = Parallel(n_jobs=-1)(delayed(repetition)(law, i, i < n_rivals) for i in range(n))
-    ways = dict.fromkeys(way for row in found for way in row if way != "spread")
+    ways = dict.fromkeys(way for row in found for way in row["p"])
     out: dict[str, Any] = {}
     for way in ways:
-        p = np.array([row[way] for row in found if way in row])
-        out[way] = {"rate": float(np.mean(p <= LEVEL)), "n": len(p)}
-    out["variance of mean z"] = float(np.var([row["spread"] for row in found]))
+        p = np.array([row["p"][way] for row in found if way in row["p"]])
+        out[way] = {"rate": float(np.mean(p <= LEVEL)), "rate at 1 %": float(np.mean(p <= 0.01)), "n": len(p)}
+    out["ours"]["5 % quantile of p"] = float(np.quantile([row["p"]["ours"] for row in found], LEVEL))
+    out["cautioned"] = float(np.mean([row["cautioned"] for row in found]))
+    out["halvings"] = float(np.mean([row["halvings"] for row in found]))
+    out["variance of mean z"] = float(np.var([row["mean z"] for row in found]))
     return out
 
 
 def levels(scale: float, known: Known) -> dict[str, Any]:
-    laws = {**NULLS, **WARNINGS}
+    laws = {**NULLS, **HOLDS, **CAUTIONED}
     for name, law in laws.items():
         if name not in known:
-            known[name] = rates(law, max(20, round(1000 * scale)), max(10, round(40 * scale)))
+            compared = max(10, round(40 * scale)) if name in NULLS else 0
+            known[name] = {**rates(law, max(20, round(1000 * scale)), compared), "cautious": name in CAUTIONED}
             show(name, known[name])
     return {name: known[name] for name in laws}
 
@@ -133,7 +125,7 @@ def counting(scale: float, known: Known) -> dict[str, Any]:
     """Share of repetitions in which components are counted though none is unique."""
     for name, law in NULLS.items():
         if name not in known:
-            n = max(20, round(1000 * scale))
+            n = max(20, round(400 * scale))
             found = Parallel(n_jobs=-1)(delayed(any_counted)(law, i) for i in range(n))
             known[name] = {"rate": float(np.mean(found)), "n": n}
             print(f"{name:<46} counted at least one: {known[name]['rate']:.3f}", flush=True)
@@ -168,7 +160,8 @@ def power_curve(scale: float, strengths: Sequence[float], before: list[Any], **s
 
 def show(name: str, found: dict[str, Any]) -> None:
     told = "  ".join(f"{way} {value['rate']:.3f}" for way, value in found.items() if isinstance(value, dict))
-    print(f"{name:<46} {told}  var(mean z) {found['variance of mean z']:.2f}", flush=True)
+    more = f"ours at 1 % {found['ours']['rate at 1 %']:.3f}  cautioned {found['cautioned']:.2f}"
+    print(f"{name:<46} {told}  {more}  var(mean z) {found['variance of mean z']:.2f}", flush=True)
 
 
 def count_once(seed: int, directions: int, m: int) -> tuple[int, int, int]:
@@ -263,6 +256,10 @@ def demo(scale: float, known: Known) -> dict[str, Any]:
 PARTS: dict[str, Callable[[float, Known], Any]] = {
     "levels": levels,
     "counting": counting,
+    "second": second,
+    "intervals": intervals,
+    "seeds": seeds,
+    "limit": limit,
     "power": power,
     "several": several,
     "number": number,

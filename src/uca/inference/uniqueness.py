@@ -172,17 +172,30 @@ def run_test(
     verbose: bool,
 ) -> UniquenessTest:
     """The test on a checked sample."""
-    most = MOST_SPLITS if isinstance(n_splits, str) else n_splits
-    step = ROUND if isinstance(n_splits, str) else n_splits
+    halves = measure(sample, model, n_splits, alpha, seed, order, n_jobs, verbose)
+    return conclude(sample, halves, model, alpha, order)
+
+
+def measure(
+    sample: Sample,
+    model: BoundedTransformer,
+    n_splits: int | str,
+    alpha: float,
+    seed: int,
+    order: str = "model",
+    n_jobs: int | None = None,
+    verbose: bool = False,
+) -> HeldOut:
+    """What all halves say; by tens of halvings where their number is not given, until the p-values are settled."""
+    most, step = (MOST_SPLITS, ROUND) if isinstance(n_splits, str) else (n_splits, n_splits)
     seeds = streams(seed, most)
     measured: list[tuple[Array, ...]] = []
     while True:
         now = seeds[len(measured) : len(measured) + step]
         measured += run(measure_halves, now, sample, model, order, n_jobs=n_jobs, verbose=verbose, what="halvings")
         halves = HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True)))
-        judged = judge(halves, min(sample.n_subjects))
-        if len(measured) == most or settled(judged, alpha):
-            return conclude(sample, halves, judged, model, alpha, order)
+        if len(measured) == most or settled(judge(halves, sample), alpha):
+            return halves
 
 
 def measure_halves(
@@ -217,15 +230,19 @@ def by_contrast(model: BoundedTransformer) -> Array:
 def spread(z: Array, smallest: int) -> Array:
     """Variance to allow the mean of z over all halves, axis 0, under the null hypothesis.
 
-    ``1/2 + 1/(2 H)`` for H halvings is the most that it can be in large samples, where a single z has variance 1. Where
-    the z of different halves agree more than that allows, as where a few rows decide in all of them, their mean varies by
-    the rest. ``smallest`` is the number of independent rows or subjects of the smallest dataset: errors of few are
-    uncertain themselves.
+    ``1/2 + 1/(2 H)`` for H halvings is the most that it can be in large samples, where a single z has variance 1. Where the
+    z of different halves agree more than that allows, as where a few rows decide in all of them, their mean varies by the
+    rest; where they vary by more than 1, as with few rows or heavy tails, so does the mean. ``smallest`` is the number of
+    independent rows or subjects of the smallest dataset: errors of few are uncertain themselves.
     """
     n_splits = len(z) // 2
     room = 1.0 + SMALL_SAMPLE / smallest
-    least = np.full(z.shape[1:], SPREAD + (SPREAD_ONE - SPREAD) / n_splits)
-    return room * (least if n_splits == 1 else np.maximum(least, 1.0 - _variance(z)))
+    share = SPREAD + (SPREAD_ONE - SPREAD) / n_splits
+    least = np.full(z.shape[1:], share)
+    if n_splits == 1:
+        return room * least
+    within = _variance(z)
+    return room * np.maximum.reduce([least, 1.0 - within, share * within])
 
 
 def _variance(z: Array) -> Array:
@@ -241,9 +258,9 @@ class Judged:
     errors: Array
 
 
-def judge(halves: HeldOut, smallest: int) -> Judged:
+def judge(halves: HeldOut, sample: Sample) -> Judged:
     """p-values from z of all halves, (halves, m + 1, k)."""
-    allowed = np.sqrt(spread(halves.z, smallest))
+    allowed = np.sqrt(spread(halves.z, min(sample.n_subjects)))
     z = halves.z.mean(axis=0) / allowed
     separate = ndtr(-z)
     pairs = (halves.z[::2] + halves.z[1::2]) / 2
@@ -267,10 +284,10 @@ def settled(judged: Judged, alpha: float) -> bool:
 
 
 def conclude(
-    sample: Sample, halves: HeldOut, judged: Judged, model: BoundedTransformer, alpha: float, order: str = "model"
+    sample: Sample, halves: HeldOut, model: BoundedTransformer, alpha: float, order: str = "model"
 ) -> UniquenessTest:
     """The result from what all halves measured, arrays of shape (halves, m + 1, k)."""
-    n_splits = len(halves.z) // 2
+    n_splits, judged = len(halves.z) // 2, judge(halves, sample)
     centre = halves.log_variance.mean(axis=0)
     reach = (stdtrit(halves.df, 1.0 - alpha / 2) * halves.error).mean(axis=0)
     reach *= np.sqrt(SPREAD + (SPREAD_ONE - SPREAD) / n_splits)

@@ -17,6 +17,7 @@ from .found import Found, Stop, found_among
 BRACKET_START = 0.3  # in units of g(0)
 BRACKET_GROWTH = 10.0
 BRACKET_MAX = 1e12
+LOOSE = 1e-4  # for tolerances from here on, so much of the multiplier: the value errs by the square of it
 
 
 def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
@@ -39,7 +40,7 @@ def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | No
         while slope(right) < 0 and not dual.proves_infeasible(visited[-1]) and right < BRACKET_MAX * unit:
             left, right = right, right * BRACKET_GROWTH
         if visited[-1].spent[0] <= 1.0:
-            accuracy = {"xtol": 1e-300, "rtol": 4 * np.finfo(float).eps}
+            accuracy = {"xtol": 1e-300, "rtol": LOOSE if tol >= LOOSE else 4 * np.finfo(float).eps}
             outcome = brentq(slope, left, right, **accuracy, maxiter=max_iter, full_output=True, disp=False)[1]
             stop = Stop.DONE if outcome.converged else Stop.LIMIT
         else:
