@@ -159,7 +159,7 @@ class TestNumbers:
         assert [row["rows_with_half"] for row in got["components"]] == expected.n_half.tolist()
         assert expected.few[0]
         assert got["components"][0]["outlying"] == [f"t{i}" for i in expected.outlying(0)]
-        assert "UC1 hangs on few rows: " in good("test", "treated.csv", *options).stdout
+        assert "UC1 depends on only a few rows: " in good("test", "treated.csv", *options).stdout
         assert "t3" in got["warnings"][0]
 
     def test_bootstrap(self, folder, tables):
@@ -230,11 +230,11 @@ class TestOutput:
         options = ["-b", "control.csv", "-b", "other.csv", "--drop", "cage", *FAST, "--resamples", "20"]
         result = good("test", "treated.csv", *options)
         for text in (
-            "Variance on held-out rows, with 95 % intervals",
+            "Variance on rows held out of the fit, with 95 % intervals",
             "in control",
             "than an average direction",
-            "on held-out rows",
-            "No component hangs on few rows.",
+            "on rows held out of the fit",
+            "No component depends on only a few rows.",
             "Influence of the backgrounds on the first",
             "(none: all pooled)",
             "Stability over 20 resamples",
@@ -396,4 +396,4 @@ def test_real_program(folder):
     done = subprocess.run([sys.executable, "-m", "uca.cli", *BASE], capture_output=True, text=True, env=environment)
     assert done.returncode == 0, done.stderr
     assert "\x1b" not in done.stdout + done.stderr
-    assert done.stdout.splitlines()[0] == "Variance on held-out rows, with 95 % intervals"
+    assert done.stdout.splitlines()[0] == "Variance on rows held out of the fit, with 95 % intervals"

@@ -374,7 +374,7 @@ class TestUniqueness:
         assert row["unique"] is True
         assert row["variance in b1"] == [test.variances[0, 2], test.low[0, 2], test.high[0, 2]]
         assert row["p against b0"] == test.background_pvalues[0, 0]
-        assert pd.DataFrame(test.table).shape == (2, 9)
+        assert pd.DataFrame(test.table).shape == (2, 11)
 
     def test_names_of_backgrounds_cannot_hide_columns(self, rng):
         target, backgrounds = study(rng, m=2)
@@ -793,7 +793,7 @@ class TestLeverage:
         told = (
             f"{len(rows)} of 100 rows ({', '.join(map(str, rows))}) carry {share:.0f} % of its variance in the target."
         )
-        assert found.warnings[0] == f"UC1 hangs on few rows: {told}"
+        assert found.warnings[0] == f"UC1 depends on only a few rows: {told}"
         ids = [f"m{i}" for i in range(100)]
         assert found.warnings_about(ids, "UC")[0].startswith(f"UC1 hangs on few rows: {len(rows)} of 100 rows (m")
 

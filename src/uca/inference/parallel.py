@@ -32,13 +32,13 @@ def run(
 ) -> list[Any]:
     """``[work(item, *args) for item in items]``."""
     if n_jobs in (None, 1):
-        results = (_quietly(work, item, *args) for item in items)
+        results = (quietly(work, item, *args) for item in items)
     else:
-        results = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(_quietly)(work, item, *args) for item in items)
+        results = Parallel(n_jobs=n_jobs, return_as="generator")(delayed(quietly)(work, item, *args) for item in items)
     return list(counted(results, len(items), what, verbose))
 
 
-def _quietly(work: Callable[..., Any], item: Any, *args: Any) -> Any:
+def quietly(work: Callable[..., Any], item: Any, *args: Any) -> Any:
     """One piece: without the warnings of a fit, which speak of a part of the rows that nobody asked for."""
     with warnings.catch_warnings(), one_core():
         warnings.simplefilter("ignore")

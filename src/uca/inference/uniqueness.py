@@ -41,7 +41,7 @@ from ..operators.statistics.blocks import divisor
 from .cautions import RowFacts, examine
 from .heldout import HeldOut, held_out
 from .outcome import PARAMETERS, UniquenessTest
-from .parallel import run, streams
+from .parallel import quietly, run, streams
 from .parameters import check_alpha, check_model, seed_of
 from .sample import Sample, check_sample
 from .subjects import halves
@@ -317,5 +317,5 @@ def conclude(
 
 def facts(sample: Sample, model: BoundedTransformer, order: str) -> RowFacts:
     """What all rows show along the components of a fit to all rows, in the order of the test."""
-    whole = sample.fit(check_model(model))
+    whole = quietly(sample.fit, check_model(model))
     return examine(sample, whole.components_[by_contrast(whole) if order == "contrast" else slice(None)], whole)
