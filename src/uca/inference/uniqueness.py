@@ -51,7 +51,7 @@ SPREAD = (
     0.5  # variance of the mean z over all halves, under the null hypothesis: bound (docs/inference.md has the proof)
 )
 SPREAD_ONE = 1.0  # the same for one pair of halves
-SMALL_SAMPLE = 4.0  # rows or subjects: what the smallest dataset's number adds to it, as 1 + SMALL_SAMPLE / number
+SMALL_SAMPLE = 6.0  # rows or subjects: what the smallest dataset's number adds to it, as 1 + SMALL_SAMPLE / number
 DEFAULT_COMPONENTS = 5  # components, where no number is given
 AUTO = "auto"
 ROUND = 10  # random halvings at least, and in a step
