@@ -24,7 +24,7 @@ from .fit import fit_model
 from .inputs import Request, Study, read_study
 from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
-from .results import json_text, line, made_from, row_ids
+from .results import describe_means, json_text, line, made_from, row_ids, show_means
 
 FILES = ("test.json", "test.csv", "test.png")
 
@@ -120,6 +120,7 @@ def _examine(
     leverage = row_leverage(model, study.target.data())
     found: dict[str, Any] = {
         "test": e.describe_test(test, model),
+        "means": describe_means(model, study.target.features),
         "leverage": e.describe_leverage(leverage, model, row_ids(study.target)),
         "influence": None,
         "bootstrap": None,
@@ -164,6 +165,7 @@ def _draw(path: Path, test: UniquenessTest) -> list[str]:
 
 def _show(content: dict[str, Any], out: Path | None) -> None:
     e.show_test(content["test"])
+    show_means(content["means"])
     e.show_leverage(content["leverage"])
     if content["influence"] is not None:
         e.show_influence(content["influence"])
