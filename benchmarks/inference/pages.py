@@ -7,6 +7,8 @@ from typing import Any
 
 from benchmarks.pages import between
 
+from .influences import table as influence
+
 OURS, PLAIN, OTHER = "#0072B2", "#D55E00", "#009E73"
 COUNTING = "ours, counting"
 WAYS = ("ours", COUNTING, "one split", "twice the median", "F-test, one split", "contrastive dimension")
@@ -22,7 +24,7 @@ def write(saved: dict[str, Any], docs: Path) -> None:
 
 def renewed(text: str, saved: dict[str, Any]) -> str:
     """The page with its tables made anew."""
-    for mark, make in (("levels", levels), ("power", power), ("number", number), ("examples", examples)):
+    for mark, make in (("levels", levels), ("power", power), ("number", number), ("influence", influence), ("examples", examples)):
         text = between(text, mark, make(saved))
     return text
 

@@ -128,7 +128,9 @@ def _examine(
     data = {"X": study.target.data(), "backgrounds": study.background_data, "model": model, "n_jobs": jobs}
     if len(study.backgrounds) > 1:
         steps.step("leaving out backgrounds")
-        influence = background_influence(**data, n_components=max(test.n_unique_, 1))
+        influence = background_influence(
+            **data, n_components=max(test.n_unique_, 1), groups=groups, random_state=options["seed"]
+        )
         found["influence"] = e.describe_influence(influence)
     if resamples:
         steps.step(f"fitting {resamples} resamples")

@@ -13,7 +13,8 @@ of it:
 All take rows in memory, dense or sparse; all are deterministic for a seed, whatever the number of workers.
 """
 
-from .backgrounds import BackgroundInfluence, background_influence
+from .backgrounds import background_influence
+from .influence import BackgroundInfluence
 from .leverage import RowLeverage, row_leverage
 from .number import NumberOfComponents, estimate_n_components
 from .outcome import UniquenessTest

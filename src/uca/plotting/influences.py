@@ -1,4 +1,4 @@
-"""What the answer hangs on: backgrounds, and single rows of the target."""
+"""What the answer depends on: backgrounds, and single rows of the target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from .._types import Array, Labels
 from ..inference import BackgroundInfluence, RowLeverage
-from ..inference.backgrounds import TURNED
+from ..inference.influence import TURNED
 from .checks import check_place, check_result, row_names
 from .style import GREYS, INK, PALETTE, axes, legend_outside, open_frame
 
@@ -24,8 +24,9 @@ def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
     """What happens without each background, and with all of them pooled.
 
     On the left, how much more target variance becomes attainable; on the right, how far the components turn: the
-    smallest cosine between the old space and the new one. A background is decisive if the cosine falls below the dotted
-    line (26 degrees), redundant if its multiplier is 0, and replaceable if the others attain the same without it.
+    smallest cosine between the old space and the new one. A background is redundant if its multiplier is 0 in these rows,
+    replaceable if leaving it out moves things no more than drawing rows again does, decisive if it moves them more and the
+    cosine falls below the dotted line (26 degrees), and counts otherwise.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
     """
     check_result(found, BackgroundInfluence, "background_influence")
     verdicts = [found.verdict(name) for name in found.background_names]
-    names = [f"without {n}\n{verdict}" for n, verdict in zip(found.background_names, verdicts, strict=True)]
+    where = "" if found.n_resamples else " in these rows"
+    names = [f"without {n}\n{verdict}{where}" for n, verdict in zip(found.background_names, verdicts, strict=True)]
     table = found.table
     if len(table) > len(names):
         names, verdicts = [*names, "all pooled"], [*verdicts, ""]

@@ -153,6 +153,7 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
     return {
         "sentence": found.sentence,
         "value": f"{found.value:.4g}",
+        "n": found.n_resamples,
         "rows": [
             {
                 "name": row["left out"],
@@ -161,7 +162,8 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
                 "gain": f"{100 * row['gain']:+.1f}\u202f%",
                 "cosine": f"{row['cosine']:.2f}",
                 "space": f"{row['subspace cosine']:.2f}",
-                "verdict": found.verdict(row["left out"]),
+                "p": ["" if row[key] is None else p_text(row[key]) for key in ("p, gain", "p, turn")],
+                "verdict": row["verdict"],
             }
             for row in found.table
         ],
