@@ -159,7 +159,7 @@ class TestNumbers:
         assert [row["rows_with_half"] for row in got["components"]] == expected.n_half.tolist()
         assert expected.few[0]
         assert got["components"][0]["outlying"] == [f"t{i}" for i in expected.outlying(0)]
-        assert "UC1 hangs on few rows: " in good("test", "treated.csv", *options).stdout
+        assert "UC1 depends on only a few rows: " in good("test", "treated.csv", *options).stdout
         assert "t3" in got["warnings"][0]
 
     def test_bootstrap(self, folder, tables):
@@ -234,7 +234,7 @@ class TestOutput:
             "in control",
             "than an average direction",
             "on held-out rows",
-            "No component hangs on few rows.",
+            "No component depends on only a few rows.",
             "Influence of the backgrounds on the first",
             "(none: all pooled)",
             "Stability over 20 resamples",

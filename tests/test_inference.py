@@ -690,7 +690,7 @@ class TestLeverage:
         np.testing.assert_allclose(found.leverage.sum(axis=0), 1)
         assert not found.few.any()
         assert found.warnings == []
-        assert "No component hangs on few rows" in str(found)
+        assert "No component depends on only a few rows" in str(found)
 
     def test_component_carried_by_three_rows(self, rng):
         target, backgrounds = study(rng, unique=0.0)
@@ -704,9 +704,11 @@ class TestLeverage:
         told = (
             f"{len(rows)} of 100 rows ({', '.join(map(str, rows))}) carry {share:.0f} % of its variance in the target."
         )
-        assert found.warnings[0] == f"UC1 hangs on few rows: {told}"
+        assert found.warnings[0] == f"UC1 depends on only a few rows: {told}"
         ids = [f"m{i}" for i in range(100)]
-        assert found.warnings_about(ids, "UC")[0].startswith(f"UC1 hangs on few rows: {len(rows)} of 100 rows (m")
+        assert found.warnings_about(ids, "UC")[0].startswith(
+            f"UC1 depends on only a few rows: {len(rows)} of 100 rows (m"
+        )
 
     @pytest.mark.parametrize(("n", "rows", "few"), [(10, 1, True), (20, 1, True), (40, 2, True), (39, 2, False)])
     def test_few_in_small_targets(self, n, rows, few):

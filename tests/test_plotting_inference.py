@@ -192,7 +192,7 @@ def test_leverage_draws_shares_in_order_and_names_the_few():
     assert [text.get_text() for text in ax.texts] == [names[i] for i in found.outlying(few)]
     ax = plotting.leverage(found, component=many)
     assert not ax.texts
-    assert legend(ax)[1] == f"{found.n_half[many]} of 90 rows carry half"
+    assert legend(ax)[1] == f"{found.n_half[many]} of 90 rows have half"
     with pytest.raises(ValueError, match="ids has 3 entries, but there are 90 rows"):
         plotting.leverage(found, ids=list("abc"))
 

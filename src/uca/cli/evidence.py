@@ -186,7 +186,7 @@ def _influence_row(name: str, weight: str, value: float, row: dict[str, Any]) ->
 
 
 def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict[str, Any]:
-    """How many rows carry half of each component, and which where they are few, for JSON."""
+    """How many rows have half of the variance of each component, and which where they are few, for JSON."""
     rows = [
         {
             "name": name,
@@ -200,8 +200,8 @@ def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict
 
 
 def show_leverage(found: dict[str, Any]) -> None:
-    """Print a sentence for each component that hangs on few rows."""
-    for warning in found["warnings"] or ["No component hangs on few rows."]:
+    """Print a sentence for each component that depends on only a few rows."""
+    for warning in found["warnings"] or ["No component depends on only a few rows."]:
         line(warning)
 
 

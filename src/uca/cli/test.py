@@ -64,7 +64,8 @@ def uniqueness(
 
     Tables are given as for uca fit. Where several rows belong to one subject, name its column: --groups mouse
 
-    Also told: what each background contributes, components that hang on few rows, and with --resamples how stable they are.
+    Also reported: what each background contributes, components that depend on only a few rows, and with --resamples how
+    stable they are.
     """
     request = Request(tables, columns, labels=labels, groups=groups, find_labels=False)
     _check(alpha, resamples, jobs)

@@ -92,9 +92,9 @@ def leverage(
     ids: Labels | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Share of a component's target variance that each row carries, largest first, beside that of normal scores.
+    """Share of a component's target variance that is due to each row, largest first, beside that of normal scores.
 
-    The rows that carry half of it are coloured; where that is one row, or no more than one in twenty, the
+    The rows that together have half of it are coloured; where that is one row, or no more than one in twenty, the
     first five are named.
 
     Parameters
@@ -123,9 +123,9 @@ def leverage(
     half_usual = 1 + int(np.sum(np.cumsum(usual) < 50.0))
     ranks = np.arange(1, n + 1)
     ax = axes(ax, (6.6, 3.6))
-    ax.plot(ranks, usual, color=INK, lw=1.2, ls="--", label=f"normal scores:\n{half_usual} rows carry half", zorder=2)
+    ax.plot(ranks, usual, color=INK, lw=1.2, ls="--", label=f"normal scores:\n{half_usual} rows have half", zorder=2)
     for here, shade, name in (
-        (slice(0, half), PALETTE[1 if few else 0], f"{half} of {n} rows carry half"),
+        (slice(0, half), PALETTE[1 if few else 0], f"{half} of {n} rows have half"),
         (slice(half, n), GREYS[1], "the other rows"),
     ):
         if len(ranks[here]):
