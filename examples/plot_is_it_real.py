@@ -19,9 +19,9 @@ model = UCA(4, scale=False)
 # %%
 # The test
 # --------
-# Half of the rows fit the model, the components are measured on the other half; then the roles change, and all is repeated with other
-# halves. A component is unique if the target varies along it more than every background does. ``alpha=0.01`` asks for strong
-# evidence.
+# Half of the rows fit the model, the components are measured on the other half; then the roles change, and all is repeated
+# with other halves. A component is unique if the target varies along it more than every background does. ``alpha=0.01`` asks
+# for strong evidence.
 
 options = {"n_components": 4, "alpha": 0.01, "model": model}
 real = uniqueness_test(target, {"grass": grass}, **options)

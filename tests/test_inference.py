@@ -702,7 +702,7 @@ class TestLeverage:
         rows = found.outlying(0)
         share = 100 * found.leverage[rows, 0].sum()
         told = (
-            f"{len(rows)} of 100 rows ({', '.join(map(str, rows))}) carry {share:.0f} % of its variance in the target."
+            f"{len(rows)} of 100 rows ({', '.join(map(str, rows))}) have {share:.0f} % of its variance in the target."
         )
         assert found.warnings[0] == f"UC1 depends on only a few rows: {told}"
         ids = [f"m{i}" for i in range(100)]

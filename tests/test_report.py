@@ -484,7 +484,7 @@ def test_noise_has_no_unique_component(tmp_path):
 
 @pytest.mark.parametrize("ids", [True, False])
 @pytest.mark.parametrize("scale", [True, False])
-def test_a_component_that_hangs_on_few_rows_is_told_with_their_names(ids, scale, tmp_path):
+def test_a_component_that_depends_on_few_rows_is_reported_with_their_names(ids, scale, tmp_path):
     X, backgrounds = problem()
     X[[7, 30], -2:] += [[60, 50], [-60, -50]]
     frame = pd.DataFrame(X, index=[f"mouse {i}" for i in range(80)]) if ids else X
@@ -496,7 +496,7 @@ def test_a_component_that_hangs_on_few_rows_is_told_with_their_names(ids, scale,
     share = f"{100 * found.leverage[found.outlying(0), 0].sum():.0f}"
     text = words_of(page)
     assert found.n_half[0] == 2
-    assert f"UC1 depends on only a few rows: 2 of 80 rows ({names}) carry {share}" in text
+    assert f"UC1 depends on only a few rows: 2 of 80 rows ({names}) have {share}" in text
 
 
 @pytest.mark.parametrize("name", ["test", "stability", "influence"])

@@ -102,7 +102,7 @@ def table(saved: dict[str, Any]) -> str:
     """Verdicts in percent, a row a background; empty where the part was not run."""
     rows = saved.get("influence", {})
     if not rows:
-        return "\n"
+        return ""
     lines = [f"| backgrounds | this one | {' | '.join(VERDICTS)} |", "|---" * (len(VERDICTS) + 2) + "|"]
     for name, found in rows.items():
         for background, counts in found["verdicts"].items():

@@ -24,13 +24,8 @@ def write(saved: dict[str, Any], docs: Path) -> None:
 
 def renewed(text: str, saved: dict[str, Any]) -> str:
     """The page with its tables made anew."""
-    for mark, make in (
-        ("levels", levels),
-        ("power", power),
-        ("number", number),
-        ("influence", influence),
-        ("examples", examples),
-    ):
+    tables = {"levels": levels, "power": power, "number": number, "influence": influence, "examples": examples}
+    for mark, make in tables.items():
         text = between(text, mark, make(saved))
     return text
 

@@ -19,7 +19,8 @@ LEVEL = 0.05  # chance that a background which can be left out is said to matter
 BY_CHANCE = {
     "redundant": "multiplier 0 in these rows, changes nothing there",
     "replaceable": (
-        "can be left out, one at a time, which moves value and components no more than drawing rows again does"
+        "can be left out, one at a time, as far as these rows show (value and components move no more than when rows are "
+        "drawn again)"
     ),
     "decisive": "decisive in these rows, without it the components turn by more than 26 degrees (not by chance alone)",
     "counts": "counts (not by chance alone), but without it the components stay within 26 degrees in these rows",

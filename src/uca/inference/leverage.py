@@ -59,10 +59,8 @@ class RowLeverage:
     def warnings_about(self, ids: Sequence[str] | None = None, prefix: str | None = None) -> list[str]:
         """The warnings with names of rows, and of components."""
         prefix = self.prefix if prefix is None else prefix
-        return [
-            f"{prefix}{i + 1} depends on only a few rows: {self._few_rows(int(i), ids)}."
-            for i in np.flatnonzero(self.few)
-        ]
+        few = np.flatnonzero(self.few).tolist()
+        return [f"{prefix}{i + 1} depends on only a few rows: {self._few_rows(i, ids)}." for i in few]
 
     def _few_rows(self, i: int, ids: Sequence[str] | None) -> str:
         rows = self.outlying(i)
