@@ -16,6 +16,7 @@ from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessT
 from ..inference.outcome import p_text
 from ..inference.sample import MIN_SUBJECTS
 from ..inference.uniqueness import N_SPLITS
+from ..inference.words import unique_or_not
 from .inputs import Study
 from .progress import Steps
 from .results import csv_text, line, print_table
@@ -120,11 +121,11 @@ def show_test(found: dict[str, Any]) -> None:
     names = [row["name"] for row in found["backgrounds"]]
     line(f"Variance on held-out rows, with {100 * (1 - found['alpha']):g} % intervals")
     variances, pvalues = [], []
-    for row in found["components"]:
+    for i, row in enumerate(found["components"]):
         others = [row["backgrounds"][name] for name in names]
         variances.append((row["name"], *(_spread(**part) for part in (row["target"], *others))))
         values = (*(part["p"] for part in others), row["average_p"], row["p"])
-        pvalues.append((row["name"], *map(_p, values), "yes" if row["unique"] else "no"))
+        pvalues.append((row["name"], *map(_p, values), unique_or_not(i, found["n_unique"])))
     print_table(["component", "target", *(f"in {name}" for name in names)], variances)
     line("p-values: does the target vary more?")
     heads = ["component", *(f"than {name}" for name in names), "than an average direction", "overall"]

@@ -17,6 +17,7 @@ from ..estimators.bounded import BoundedTransformer
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest
 from ..inference.leverage import leverage_of
 from ..inference.outcome import PARAMETERS, p_text
+from ..inference.words import unique_or_not
 from .inputs import Inputs
 from .scores import frames, standards
 
@@ -98,7 +99,7 @@ def chip(test: UniquenessTest | None) -> tuple[str, str]:
         return "not tested", "plain"
     n = test.n_unique_
     if n == 0:
-        return "no unique component", "warn"
+        return "no component shown to be unique", "warn"
     return f"{n} unique component{'' if n == 1 else 's'}", "good"
 
 
@@ -115,7 +116,7 @@ def _test(test: UniquenessTest, model: BoundedTransformer) -> dict[str, Any]:
                 "backgrounds": [p_text(value) for value in test.background_pvalues[i]],
                 "average": p_text(test.average_pvalues[i]),
                 "p": p_text(test.pvalues[i]),
-                "unique": i < test.n_unique_,
+                "unique": unique_or_not(i, test.n_unique_),
             }
             for i, name in enumerate(component_names(model, len(test.pvalues)))
         ],
