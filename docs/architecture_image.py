@@ -24,6 +24,7 @@ TOLD = {
     "operators.eigen": "top eigenpairs, remembered products",
     "operators.sources": "memory, sparse, dask, device",
     "operators.representations": "covariance, reduced, implicit, product_svd",
+    "means": "differences that components do not show",
     "dual": "g, Certificate",
     "solvers": "one algorithm a file, certified alike",
     "estimators": "UCA, CPCA, CPCAPlusPlus",

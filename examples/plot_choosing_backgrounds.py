@@ -101,7 +101,7 @@ ax.legend(frameon=False, loc="lower left")
 # %%
 # 3. ``scale=True`` or ``scale="target"``
 # ---------------------------------------
-# ``scale=True`` (the paper's choice, and the default) divides each dataset by its own deviations: only *patterns* of
+# ``scale=True`` (the paper's choice, and the default) standardises each dataset by its own SD: only *patterns* of
 # correlation are compared, and a difference in size is gone. ``scale="target"`` divides every dataset by the target's
 # deviations: sizes stay.
 #

@@ -19,9 +19,9 @@ model = UCA(4, scale=False)
 # %%
 # The test
 # --------
-# Half of the rows choose the components, the other half measures them; then the roles change, and all is repeated with other
-# halves. A component is unique if the target varies along it more than every background does. ``alpha=0.01`` asks for strong
-# evidence.
+# Half of the rows fit the model, the components are measured on the other half; then the roles change, and all is repeated
+# with other halves. A component is unique if the target varies along it more than every background does. ``alpha=0.01`` asks
+# for strong evidence.
 
 options = {"n_components": 4, "alpha": 0.01, "model": model}
 real = uniqueness_test(target, {"grass": grass}, **options)
@@ -36,7 +36,7 @@ print(real)
 # The first component is real: the difference between the digits. The second is less sure. Digits of one kind differ too, but
 # 360 of them do not settle it.
 #
-# Grass against other grass gives components as well, and on the rows that chose them they vary more in the target. On other
+# Grass against other grass gives components as well, and in the rows of the fit they vary more in the target. On held-out
 # rows nothing of it is left:
 
 fitted = model.fit(more_grass, backgrounds={"grass": grass})
@@ -56,8 +56,8 @@ plotting.stability(resampled, ax=axes[0])
 plotting.reliable_loadings(resampled, component=1, ax=axes[1])
 
 # %%
-# Does it hang on single rows?
-# ----------------------------
+# Does it depend on single rows?
+# ------------------------------
 # Half of the variance of the first component is spread over more images than it would be with a normal distribution, as two
 # kinds of digits stand on its two sides. Then one image is spoilt: its left half is white. It takes the component over, and
 # the picture says which row to look at.

@@ -337,7 +337,7 @@ USAGE = [
     (["fti"], "No such command 'fti'"),
     (["fit", "treated.csv", "-b", "control.csv", "-k", "two"], "Invalid value for '--n-components'"),
     (["fit", "treated.csv", "-b", "control.csv", "--mising", "mean"], "No such option"),
-    (["fit", "all.xlsx", "-b", "control.csv"], "the format is told by the end of the name"),
+    (["fit", "all.xlsx", "-b", "control.csv"], "the format is recognised by the end of the file name"),
     (["fit", "all.csv", "--by", "group", "-b", "control"], "--by and --target go together"),
     (["fit", "all.csv", "--by", "grup", "--target", "treated", "-b", "control"], "did you mean 'group'?"),
     (["fit", "all.csv", "--by", "group", "--target", "treated", "-b", "treated"], "is the target"),

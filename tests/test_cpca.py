@@ -349,6 +349,34 @@ def test_parameters(rng, model, message):
 
 
 class TestPool:
+    @pytest.mark.parametrize("kind", ["array", "float32", "pandas", "polars", "dask", "list"])
+    def test_each_about_its_own_mean(self, rng, kind):
+        a, b = rng.normal(size=(20, 3)) + np.array([5, 0, -100]), rng.normal(size=(30, 3))
+        make = {
+            "array": np.asarray,
+            "float32": lambda rows: rows.astype(np.float32),
+            "pandas": lambda rows: pd.DataFrame(rows, columns=list("pqr")),
+            "polars": lambda rows: pl.DataFrame(rows, schema=list("pqr"), orient="row"),
+            "dask": lambda rows: da.from_array(rows, chunks=(7, 3)),
+            "list": lambda rows: rows.tolist(),
+        }[kind]
+        given, before = [make(a), make(b)], a.copy()
+        pooled = pool(*given, center=True)
+        assert type(pooled) is type(pool(*given))
+        expected = np.vstack([a - a.mean(axis=0), b - b.mean(axis=0)])
+        np.testing.assert_allclose(np.asarray(pooled), expected, atol=3e-5 if kind == "float32" else 1e-12)
+        np.testing.assert_array_equal(a, before)
+        if kind != "float32":
+            # Rows of the two vary about two means: the scatter within, over one row less than there are.
+            within = ((a - a.mean(0)).T @ (a - a.mean(0)) + (b - b.mean(0)).T @ (b - b.mean(0))) / 49
+            np.testing.assert_allclose(np.cov(np.asarray(pooled).T), within, rtol=1e-9, atol=1e-12)
+
+    def test_centred_pool_leaves_missing_values_where_they_are(self, rng):
+        a = rng.normal(size=(20, 3)) + 5
+        a[3, 1] = np.nan
+        for table in (a, pd.DataFrame(a)):
+            np.testing.assert_allclose(np.asarray(pool(table, table, center=True))[:20], a - np.nanmean(a, axis=0))
+
     def test_pooled_background_is_one_constraint(self, rng):
         target, a = make(rng)
         b = rng.standard_normal((25, 8)) + 5
@@ -386,6 +414,8 @@ class TestPool:
 
     def test_errors(self, rng):
         a, b = make(rng, p=3)
+        with pytest.raises(TypeError, match="background 2 is sparse, and rows about their mean are not"):
+            pool(a, sparse.csr_array(b), center=True)
         with pytest.raises(ValueError, match="nothing to pool"):
             pool()
         with pytest.raises(ValueError, match="same number of features"):

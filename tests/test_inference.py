@@ -1,4 +1,4 @@
-"""Inference: held-out variances, splits, the test and its result, number, bootstrap, influence and leverage."""
+"""Inference: held-out variances, splits, the test and its result, number, bootstrap and leverage."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from scipy import sparse, stats
 import uca
 from uca import UCA
 from uca.inference import (
-    background_influence,
     bootstrap,
     estimate_n_components,
     row_leverage,
@@ -682,93 +681,6 @@ class TestBootstrap:
             bootstrap(target, rng.normal(size=(30, 1)), n_components=1)
 
 
-class TestBackgroundInfluence:
-    def test_against_fits_by_hand(self, rng):
-        target, backgrounds = study(rng, m=3)
-        found = background_influence(target, backgrounds)
-        full = UCA().fit(target, backgrounds=backgrounds)
-        assert found.value == pytest.approx(full.certificate_.upper, rel=1e-9)
-        for j, name in enumerate(backgrounds):
-            rest = {key: rows for key, rows in backgrounds.items() if key != name}
-            part = UCA().fit(target, backgrounds=rest)
-            assert found.values[j] == pytest.approx(part.certificate_.upper, rel=1e-9)
-            others = [i for i in range(3) if i != j]
-            np.testing.assert_allclose(found.lambdas_without[j, others], part.lambdas_, atol=1e-6)
-            assert np.isnan(found.lambdas_without[j, j])
-            assert found.cosines[j] == pytest.approx(abs(full.components_[0] @ part.components_[0]), abs=1e-6)
-        pooled = UCA().fit(target, backgrounds=uca.pool(*backgrounds.values()))
-        assert found.pooled_value == pytest.approx(pooled.certificate_.upper, rel=1e-9)
-        assert len(json.loads(json.dumps(found.table, allow_nan=False))) == 4
-        assert "all pooled" in str(found)
-
-    def test_redundant_decisive_and_replaceable(self, rng):
-        target, backgrounds = study(rng, n=300, unique=0.5)
-        other = rng.normal(size=(300, P))  # noise: no bound is active beside the structured background
-        found = background_influence(target, {"control": backgrounds["b0"], "noise": other}, n_components=1)
-        assert found.decisive == ["control"]
-        assert found.verdict("noise") in ("redundant", "counts")
-        assert found.verdict("nobody") == ""
-        twice = background_influence(target, {"a": backgrounds["b0"], "b": backgrounds["b0"].copy()})
-        assert set(twice.replaceable) | set(twice.redundant) == {"a", "b"}
-        assert twice.decisive == []
-
-    def test_redundant_has_no_multiplier(self, rng):
-        target, backgrounds = study(rng, n=300)
-        quiet = rng.normal(size=(300, P))
-        bounds = {"b0": 1.0, "quiet": 50.0}  # a bound that is never reached
-        found = background_influence(target, {**backgrounds, "quiet": quiet}, model=UCA(bound=bounds))
-        assert found.redundant == ["quiet"]
-        assert found.values[1] == pytest.approx(found.value, rel=1e-9)
-        assert "Multiplier 0, changes nothing: 'quiet'" in found.sentence
-
-    def test_later_components_count(self, rng):
-        # The first component respects both bounds without help; the second does not.
-        a, b = rng.normal(size=(300, P)), rng.normal(size=(300, P))
-        target = 3 * rng.normal(size=(300, 2)) @ np.eye(P)[:2] * [1.0, 0.9, *[0.0] * 10] + rng.normal(size=(300, P))
-        b[:, 1] *= 3
-        model = UCA(components="sequential", scale=False, bound=2.0)
-        found = background_influence(target, {"a": a, "b": b}, model=model)
-        assert found.lambdas[1] == pytest.approx(0, abs=1e-6)
-        assert found.subspace_cosines[1] < 0.9
-        assert (found.redundant, found.decisive) == (["a"], ["b"])
-
-    @pytest.mark.parametrize("factor", [1e-4, 1.0, 1e4])
-    def test_units_of_backgrounds_do_not_matter(self, rng, factor):
-        target, backgrounds = study(rng, n=300, unique=0.5)
-        others = {"control": factor * backgrounds["b0"], "noise": factor * rng.normal(size=(300, P))}
-        found = background_influence(target, others, n_components=1, model=UCA(scale=False))
-        assert "control" in found.decisive
-        assert found.redundant == []
-
-    def test_fits_that_stop_early_are_told(self, rng):
-        target, backgrounds = study(rng, m=3)
-        assert background_influence(target, backgrounds).n_unconverged == 0
-        found = background_influence(target, backgrounds, model=UCA(max_iter=1))
-        assert found.n_unconverged > 0
-        assert f"{found.n_unconverged} of the fits did not reach the tolerance" in found.sentence
-
-    def test_pool_that_keeps_no_bound(self, rng):
-        target, b = rng.normal(size=(200, 3)), rng.normal(size=(200, 3))
-        a = rng.normal(size=(200, 1)) + 0.1 * rng.normal(size=(200, 3))  # nearly one factor: small bounds can be kept
-        found = background_influence(target, {"a": a, "b": b}, n_components=1, model=UCA(bound=[0.05, 5.0]))
-        assert np.isnan(found.pooled_value)
-        assert [row["left out"] for row in found.table] == ["a", "b"]
-        assert "Pooled, they leave no direction that keeps the smallest of the bounds" in found.sentence
-        assert str(found).endswith(found.sentence)
-
-    def test_few_rows_will_do(self, rng):
-        assert background_influence(rng.normal(size=(20, 3)), rng.normal(size=(3, 3))).background_names == (
-            "background1",
-        )
-
-    def test_one_background_leaves_pca(self, rng):
-        target, backgrounds = study(rng)
-        found = background_influence(target, backgrounds)
-        assert found.values[0] == pytest.approx(np.linalg.eigvalsh(np.corrcoef(target.T))[-1])
-        assert np.isnan(found.pooled_value)
-        assert len(found.table) == 1
-
-
 class TestLeverage:
     def test_shares_of_variance(self, rng):
         target, backgrounds = study(rng)
@@ -779,7 +691,7 @@ class TestLeverage:
         np.testing.assert_allclose(found.leverage.sum(axis=0), 1)
         assert not found.few.any()
         assert found.warnings == []
-        assert "No component hangs on few rows" in str(found)
+        assert "No component depends on only a few rows" in str(found)
 
     def test_component_carried_by_three_rows(self, rng):
         target, backgrounds = study(rng, unique=0.0)
@@ -791,11 +703,13 @@ class TestLeverage:
         rows = found.outlying(0)
         share = 100 * found.leverage[rows, 0].sum()
         told = (
-            f"{len(rows)} of 100 rows ({', '.join(map(str, rows))}) carry {share:.0f} % of its variance in the target."
+            f"{len(rows)} of 100 rows ({', '.join(map(str, rows))}) have {share:.0f} % of its variance in the target."
         )
         assert found.warnings[0] == f"UC1 depends on only a few rows: {told}"
         ids = [f"m{i}" for i in range(100)]
-        assert found.warnings_about(ids, "UC")[0].startswith(f"UC1 hangs on few rows: {len(rows)} of 100 rows (m")
+        assert found.warnings_about(ids, "UC")[0].startswith(
+            f"UC1 depends on only a few rows: {len(rows)} of 100 rows (m"
+        )
 
     @pytest.mark.parametrize(("n", "rows", "few"), [(10, 1, True), (20, 1, True), (40, 2, True), (39, 2, False)])
     def test_few_in_small_targets(self, n, rows, few):

@@ -122,7 +122,9 @@ def test_arrow_stream(frame, tmp_path):
 
 
 def test_unknown_ending_and_missing_file(tmp_path):
-    with pytest.raises(ValueError, match=r"the format is told by the end of the name, one of \.csv, \.csv\.gz"):
+    with pytest.raises(
+        ValueError, match=r"the format is recognised by the end of the file name, one of \.csv, \.csv\.gz"
+    ):
         format_of("data.xlsx")
     with pytest.raises(FileNotFoundError, match="nothing.csv does not exist"):
         read_table(tmp_path / "nothing.csv")

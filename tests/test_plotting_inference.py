@@ -175,10 +175,17 @@ def test_influence_draws_gains_and_cosines_and_says_who_decides(n_backgrounds):
     ]
     np.testing.assert_allclose(points.get_offsets()[:, 0], [row["subspace cosine"] for row in found.table])
     told = labels(left.yaxis)
-    assert told[0] == "without control\ndecisive"
+    assert told[0] == f"without control\n{found.verdict('control')}"
     if n_backgrounds == 2:
-        assert told[1] == f"without blank\n{'redundant' if 'blank' in found.redundant else 'counts'}"
+        assert told[1] == f"without blank\n{found.verdict('blank')}"
         assert told[2] == "all pooled"
+
+
+def test_influence_without_resamples_speaks_of_these_rows(rng):
+    rows = rng.normal(size=(3, 40, 5))
+    found = background_influence(rows[0], {"a": rows[1], "b": rows[2]}, n_resamples=0)
+    told = labels(plotting.influence(found).child_axes[0].yaxis)
+    assert told[:2] == [f"without {name}\n{found.verdict(name)} in these rows" for name in "ab"]
 
 
 def test_leverage_draws_shares_in_order_and_names_the_few():
@@ -192,7 +199,7 @@ def test_leverage_draws_shares_in_order_and_names_the_few():
     assert [text.get_text() for text in ax.texts] == [names[i] for i in found.outlying(few)]
     ax = plotting.leverage(found, component=many)
     assert not ax.texts
-    assert legend(ax)[1] == f"{found.n_half[many]} of 90 rows carry half"
+    assert legend(ax)[1] == f"{found.n_half[many]} of 90 rows have half"
     with pytest.raises(ValueError, match="ids has 3 entries, but there are 90 rows"):
         plotting.leverage(found, ids=list("abc"))
 

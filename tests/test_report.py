@@ -452,7 +452,7 @@ def test_evidence_is_told_with_its_numbers(fitted, tmp_path):
         f"{found['stability'].subspace_stability_[1]:.2f}",
         ", ".join(f"gene {name[1:]}" for name in found["stability"].reliable_features(0)),
         f"{found['influence'].values[1]:.4g}",
-        "No component hangs on few rows",
+        "No component depends on only a few rows",
     ):
         assert part in text, part
     np.testing.assert_allclose(data["heldOut"]["values"], test.variances, rtol=1e-3)
@@ -479,12 +479,12 @@ def test_noise_has_no_unique_component(tmp_path):
     test = uniqueness_test(X, background, n_components=2, n_splits=3)
     page, _ = opened(report(UCA().fit(X, backgrounds=background), tmp_path / "r.html", X, test=test))
     assert ("a", {"class": "chip warn", "href": "#real"}) in page.tags
-    assert "no unique component" in words_of(page)
+    assert "no component shown to be unique" in words_of(page)
 
 
 @pytest.mark.parametrize("ids", [True, False])
 @pytest.mark.parametrize("scale", [True, False])
-def test_a_component_that_hangs_on_few_rows_is_told_with_their_names(ids, scale, tmp_path):
+def test_a_component_that_depends_on_few_rows_is_reported_with_their_names(ids, scale, tmp_path):
     X, backgrounds = problem()
     X[[7, 30], -2:] += [[60, 50], [-60, -50]]
     frame = pd.DataFrame(X, index=[f"mouse {i}" for i in range(80)]) if ids else X
@@ -496,7 +496,7 @@ def test_a_component_that_hangs_on_few_rows_is_told_with_their_names(ids, scale,
     share = f"{100 * found.leverage[found.outlying(0), 0].sum():.0f}"
     text = words_of(page)
     assert found.n_half[0] == 2
-    assert f"UC1 hangs on few rows: 2 of 80 rows ({names}) carry {share}" in text
+    assert f"UC1 depends on only a few rows: 2 of 80 rows ({names}) have {share}" in text
 
 
 @pytest.mark.parametrize("name", ["test", "stability", "influence"])

@@ -22,6 +22,7 @@ LAYERS = [
     "_parameters",
     "_pool",
     "operators",
+    "means",
     "dual",
     "solvers",
     "estimators",

@@ -230,6 +230,15 @@ class TestCautions:
         assert "not studied by simulation for center=False and components='sequential'" in test.sentence
 
 
+def test_differences_in_means_are_told(rng):
+    treated, control = rng.normal(size=(40, 10)), rng.normal(size=(40, 10))
+    treated[:, :3] += 6.0
+    test = uniqueness_test(treated, {"control": control}, n_components=1, n_splits=2)
+    assert test.n_unique_ == 0
+    assert "Means differ by 1 SD or more in 3 of 10 features between the target and 'control'" in test.sentence
+    assert "t-test" in test.sentence
+
+
 def test_words(rng):
     target, background = rng.normal(size=(50, 6)), rng.normal(size=(50, 6))
     test = uniqueness_test(target, background, n_components=4, n_splits=2)

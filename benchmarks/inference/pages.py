@@ -8,6 +8,8 @@ from typing import Any
 
 from benchmarks.pages import between
 
+from .influences import table as influence
+
 OURS, PLAIN, OTHER = "#0072B2", "#D55E00", "#009E73"
 RIVALS = ("one split", "twice the median", "F-test, one split", "contrastive dimension")
 CURVES = {"ours": (OURS, "-"), "F-test, one split": (PLAIN, "--"), "contrastive dimension": (OTHER, ":")}
@@ -162,6 +164,7 @@ MARKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "limit": limit,
     "power": power,
     "number": number,
+    "influence": influence,
     "examples": examples,
 }
 

@@ -31,6 +31,7 @@ from uca.inference.sample import check_sample
 from uca.inference.uniqueness import AUTO, conclude, measure, model_of_halves
 from uca.reproduce.mice import BACKGROUNDS
 
+from .influences import part as influence
 from .known import Known
 from .laws import NULLS, Draw, planted
 from .pages import write
@@ -263,6 +264,7 @@ PARTS: dict[str, Callable[[float, Known], Any]] = {
     "power": power,
     "several": several,
     "number": number,
+    "influence": influence,
     "timing": timing,
     "mice": mice,
     "demo": demo,

@@ -12,6 +12,7 @@ from .dual import Certificate, DualResult
 from .estimators.cpca import CPCA, ContrastiveResult
 from .estimators.cpca_plus_plus import CPCAPlusPlus
 from .estimators.uca import UCA
+from .means import MeanDifference, MeanDifferences
 from .operators.statistics.moments import Moments
 from .persistence import load, save
 from .solvers.api import solve_dual
@@ -27,6 +28,8 @@ __all__ = [
     "ContrastiveResult",
     "DualResult",
     "InfeasibleBoundsError",
+    "MeanDifference",
+    "MeanDifferences",
     "Moments",
     "__version__",
     "load",

@@ -8,13 +8,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._containers import is_dask
+from ._containers import float_dtype, is_dask
 from ._readable import readable
 from ._types import Backgrounds
 from ._validation import align_columns, get_columns
 
 
-def pool(*backgrounds: Backgrounds) -> Any:
+def pool(*backgrounds: Backgrounds, center: bool = False) -> Any:
     """Stack backgrounds into one, to be standardised together.
 
     ``UCA().fit(X, backgrounds=pool(a, b))`` is the pooled analysis, ``UCA().fit(X, backgrounds=[a, b])`` the split one.
@@ -23,6 +23,13 @@ def pool(*backgrounds: Backgrounds) -> Any:
     ----------
     *backgrounds : arrays or tables with the same features; or one list, tuple or dict of them
         Columns of tables are matched by name.
+    center : bool, default=False
+        Take each background about its own mean before stacking. Without, differences in means between the backgrounds are
+        part of the pooled variation, and components may not follow them; with it, only what varies *within* backgrounds is
+        held against the target. Center where those differences say nothing about the target (backgrounds of other speakers,
+        batches or sites than the target's); leave them in where they are a nuisance that the target has too. It
+        can help or hurt: try both on labels that you trust. The result is float and dense, so sparse matrices
+        are refused.
 
     Returns
     -------
@@ -36,6 +43,8 @@ def pool(*backgrounds: Backgrounds) -> Any:
     >>> from uca import pool
     >>> pool(np.zeros((2, 3)), np.ones((4, 3))).shape
     (6, 3)
+    >>> bool(pool(np.zeros((2, 3)), np.ones((4, 3)), center=True).any())
+    False
     """
     if len(backgrounds) == 1:
         only = backgrounds[0]
@@ -54,6 +63,8 @@ def pool(*backgrounds: Backgrounds) -> Any:
     widths = sorted({np.shape(table)[1] if np.ndim(table) == 2 else -1 for table in tables})
     if len(widths) > 1 or widths[0] < 0:
         raise ValueError(f"backgrounds must be two-dimensional with the same number of features; got {widths}")
+    if center:
+        tables = [_centred(table, label) for table, label in zip(tables, labels, strict=True)]
     if any(is_dask(table) for table in tables):
         import dask.array as da
 
@@ -74,3 +85,20 @@ def pool(*backgrounds: Backgrounds) -> Any:
 
         return polars.concat(tables)
     return np.vstack([np.asarray(table) for table in tables])
+
+
+def _centred(table: Any, label: str) -> Any:
+    """A table about its own column means, of the same kind; missing values are left out of the means and stay."""
+    if sparse.issparse(table) or sparse.issparse(getattr(table, "_meta", None)):
+        raise TypeError(
+            f"{label} is sparse, and rows about their mean are not: pass center=False, or dense rows where they fit"
+        )
+    kind = type(table).__module__.split(".")[0]
+    if kind == "polars":
+        import polars
+
+        return table.select(polars.all() - polars.all().mean())
+    if kind == "pandas" or is_dask(table):
+        return table - table.mean(axis=0)
+    rows = np.asarray(table)
+    return (rows - np.nanmean(rows, axis=0, dtype=float)).astype(float_dtype(rows.dtype), copy=False)

@@ -50,6 +50,13 @@ def counted(items: Iterable[Item], total: int, what: str, verbose: bool) -> Iter
                 yield item
 
 
+def log_once(text: str) -> None:
+    """One line through the logger, unless it is empty."""
+    if text:
+        with _logging_to_stderr():
+            logger.info(text)
+
+
 def _line(upper: float, lower: float, gap: float) -> str:
     return f"upper {upper:.10g}  lower {lower:.10g}  gap {gap:.1e}"
 

@@ -140,12 +140,16 @@ def describe_influence(influence: BackgroundInfluence) -> dict[str, Any]:
     return {
         "n_components": influence.model.n_components,
         "attainable_variance": influence.value,
+        "n_resamples": influence.n_resamples,
         "backgrounds": [
             {
                 "name": row["left out"],
                 "lambda": row["lambda"],
                 "attainable_variance_without": row["value"],
                 **_moves(row),
+                "gain_p": row["p, gain"],
+                "turn_p": row["p, turn"],
+                "verdict": row["verdict"],
             }
             for row in rows[:m]
         ],
@@ -172,17 +176,19 @@ def show_influence(found: dict[str, Any]) -> None:
     ]
     if pooled := found["pooled"]:
         rows.append(_influence_row("(none: all pooled)", "", pooled["attainable_variance"], pooled))
-    print_table(["left out", "its lambda", "attainable variance", "gain", "cosine, first", "cosine, space"], rows)
+    heads = ["left out", "its lambda", "attainable variance", "gain", "cosine, first", "cosine, space"]
+    print_table([*heads, "p, gain", "p, turn"], rows, last="verdict")
     line(found["sentence"])
 
 
 def _influence_row(name: str, weight: str, value: float, row: dict[str, Any]) -> list[str]:
     cosines = (f"{row[key]:.2f}" for key in ("cosine", "subspace_cosine"))
-    return [name, weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines]
+    pvalues = (_p(row.get(key)) for key in ("gain_p", "turn_p"))
+    return [name, weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines, *pvalues, row.get("verdict", "")]
 
 
 def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict[str, Any]:
-    """How many rows carry half of each component, and which where they are few, for JSON."""
+    """How many rows have half of the variance of each component, and which where they are few, for JSON."""
     rows = [
         {
             "name": name,
@@ -196,8 +202,8 @@ def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict
 
 
 def show_leverage(found: dict[str, Any]) -> None:
-    """Print a sentence for each component that hangs on few rows."""
-    for warning in found["warnings"] or ["No component hangs on few rows."]:
+    """Print a sentence for each component that depends on only a few rows."""
+    for warning in found["warnings"] or ["No component depends on only a few rows."]:
         line(warning)
 
 

@@ -20,7 +20,7 @@ from .destination import check_folder, new_folder
 from .inputs import Request, Study, read_study, stem
 from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
-from .results import components_csv, describe, json_text, line, made_from, scores_csv, show
+from .results import components_csv, describe, describe_means, json_text, line, made_from, scores_csv, show
 
 FILES = ("scores.csv", "components.csv", "summary.json", "model.skops", "report.html")
 
@@ -67,6 +67,7 @@ def fit(
         seconds = time.perf_counter() - started
         summary = {
             **describe(model),
+            "means": describe_means(model, study.target.features),
             **made_from(study),
             "labels": study.label_name,
             "seconds": seconds,

@@ -77,7 +77,38 @@ def describe(model: ContrastiveTransformer) -> dict[str, Any]:
     if hasattr(model, "certificate_"):
         known["certificate"] = {key: _plain(value) for key, value in asdict(model.certificate_).items()}
         known["solver"] = model.solver_
-    return {**known, "representation": model.representation_}
+    return {**known, "means": describe_means(model), "representation": model.representation_}
+
+
+def describe_means(model: ContrastiveTransformer, features: Sequence[str] | None = None) -> dict[str, Any] | None:
+    """Large differences in means, which components do not show, for JSON; None where they are not known."""
+    means = getattr(model, "mean_differences_", None)  # absent from model files of older versions
+    if means is None:
+        return None
+    features = getattr(model, "feature_names_in_", None) if features is None else features
+    return {
+        "sentence": means.told(features),
+        "backgrounds": [
+            {
+                "name": part.background,
+                "n_large": part.n_large,
+                "largest": [
+                    {
+                        "feature": name if features is None else str(features[i]),
+                        "sd": size if np.isfinite(size) else None,
+                    }
+                    for i, name, size in zip(part.features, part.names, part.sizes, strict=True)
+                ],
+            }
+            for part in means.backgrounds
+        ],
+    }
+
+
+def show_means(found: dict[str, Any] | None) -> None:
+    """Print the sentence about means, where there is something to say."""
+    if found and found["sentence"]:
+        line(found["sentence"])
 
 
 def _backgrounds(model: ContrastiveTransformer) -> list[dict[str, Any]]:
@@ -137,6 +168,7 @@ def show(found: dict[str, Any]) -> None:
         line("* more than the bound: only the first component is bound, --components sequential bounds them all")
     if "certificate" in found:
         line(found["certificate"]["message"])
+    show_means(found["means"])
     if "alpha" in found:
         line(f"alpha {found['alpha']:.4g}")
 

@@ -24,7 +24,7 @@ from .fit import fit_model
 from .inputs import Request, Study, read_study
 from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
-from .results import json_text, line, made_from, row_ids
+from .results import describe_means, json_text, line, made_from, row_ids, show_means
 
 FILES = ("test.json", "test.csv", "test.png")
 
@@ -69,7 +69,8 @@ def uniqueness(
 
     Tables are given as for uca fit. Where several rows belong to one subject, name its column: --groups mouse
 
-    Also told: what each background contributes, components that hang on few rows, and with --resamples how stable they are.
+    Also reported: what each background contributes, components that depend on only a few rows, and with --resamples how
+    stable they are.
     """
     request = Request(tables, columns, labels=labels, groups=groups, find_labels=False)
     _check(alpha, resamples, jobs)
@@ -125,6 +126,7 @@ def _examine(
     leverage = row_leverage(model, study.target.data())
     found: dict[str, Any] = {
         "test": e.describe_test(test, model),
+        "means": describe_means(model, study.target.features),
         "leverage": e.describe_leverage(leverage, model, row_ids(study.target)),
         "influence": None,
         "bootstrap": None,
@@ -132,7 +134,9 @@ def _examine(
     data = {"X": study.target.data(), "backgrounds": study.background_data, "model": model, "n_jobs": jobs}
     if len(study.backgrounds) > 1:
         steps.step("leaving out backgrounds")
-        influence = background_influence(**data, n_components=max(test.n_unique_, 1))
+        influence = background_influence(
+            **data, n_components=max(test.n_unique_, 1), groups=groups, random_state=options["seed"]
+        )
         found["influence"] = e.describe_influence(influence)
     if resamples:
         steps.step(f"fitting {resamples} resamples")
@@ -169,6 +173,7 @@ def _draw(path: Path, test: UniquenessTest) -> list[str]:
 
 def _show(content: dict[str, Any], out: Path | None) -> None:
     e.show_test(content["test"])
+    show_means(content["means"])
     e.show_leverage(content["leverage"])
     if content["influence"] is not None:
         e.show_influence(content["influence"])

@@ -20,10 +20,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._containers import float_dtype, float_dtypes, is_array_api, is_dask
 from .._parameters import check_bool, check_choice, check_n_components, check_positive_int, seed_from
+from .._progress import log_once
 from .._readable import raise_text_columns
 from .._threads import one_blas_thread
 from .._types import Array, Backgrounds, Rows
 from .._validation import Datasets, align_columns, check_datasets, label_of, raise_not_finite, read_dask, read_rows
+from ..means import MeanDifference, MeanDifferences
 from ..operators.representations.build import KINDS, build
 from ..operators.representations.representation import Representation
 from ..operators.sources.chunks import project
@@ -49,7 +51,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
     #: How many backgrounds it takes; None is any number.
     most_backgrounds: ClassVar[int | None] = None
     #: Types of this package, besides itself, that a fitted model consists of: what a model file may name.
-    parts: ClassVar[tuple[type, ...]] = ()
+    parts: ClassVar[tuple[type, ...]] = (MeanDifferences, MeanDifference)
 
     n_components: int
     center: bool
@@ -64,6 +66,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
     background_names_: list[str]
     mean_: Array
     scale_: Array
+    mean_differences_: MeanDifferences | None
     n_features_in_: int
     n_samples_: int | None
     representation_: str
@@ -118,7 +121,11 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         if constant:
             warnings.warn(f"constant features were scaled to 0: {constant}", UserWarning, stacklevel=3)
         problem.check_variance()
-        return {**self._solve(problem), **features(data), "n_samples_": n_samples}
+        means = problem.mean_differences(data.feature_names)
+        if means is not None and getattr(self, "verbose", False) is True:
+            log_once(means.sentence)
+        fitted = self._solve(problem)
+        return {**fitted, **features(data), "n_samples_": n_samples, "mean_differences_": means}
 
     def transform(self, X: Rows) -> Array:
         """Scores of rows on the components.

@@ -32,7 +32,7 @@ class BoundedTransformer(ContrastiveTransformer):
     Besides those of :class:`~.base.ContrastiveTransformer`, :meth:`_solve` fits the attributes declared here.
     """
 
-    parts: ClassVar[tuple[type, ...]] = (Certificate,)
+    parts: ClassVar[tuple[type, ...]] = (*ContrastiveTransformer.parts, Certificate)
 
     components: str = "joint"
     lambdas_: Array

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Array
+from ..means import MeanDifferences, mean_differences
 from ..operators.contract.pencil import Pencil
 from ..operators.contract.units import canonical, in_user_units
 from ..operators.eigen.solver import Eigensolver
@@ -95,6 +96,18 @@ class Problem:
             "scale_": self.held.standards[0].scale,
             "representation_": self.held.name,
         }
+
+    def mean_differences(self, feature_names: Any) -> MeanDifferences | None:
+        """Large differences in means between the target and each background.
+
+        None where there is nothing to say: without a background, on matrices, and where data is not centred, as means then
+        are part of what is compared.
+        """
+        target, *others = [standard.observed for standard in self.held.standards]
+        if target is None or not others:
+            return None
+        known = {name: part for name, part in zip(self.names, others, strict=True) if part is not None}
+        return mean_differences(target, known, feature_names)
 
     def told_constant(self, labels: Sequence[str]) -> str:
         """How many features of which dataset are constant, in words; empty where none is."""

@@ -53,6 +53,8 @@ def summarise(model: BoundedTransformer) -> Summary:
     if m and np.any(exceeds_bound(model.background_variance_, model.bounds_)):
         lines.append(f"* more than the bound. {_reason(model)}")
     lines += ["", *wrap(model.certificate_.message, LINE_WIDTH)]
+    if means := getattr(model, "mean_differences_", None):  # absent from model files of older versions
+        lines += wrap(means.sentence, LINE_WIDTH)
     if m:
         lines += wrap(POINTER, LINE_WIDTH)
     return Summary("\n".join(lines))

@@ -72,6 +72,9 @@ class UCA(BoundedTransformer):
     mean_, scale_ : array of shape (p,)
         What the target was centred and scaled by. ``scale_`` is 0 for a feature that is constant in the target; such a
         feature contributes nothing to scores.
+    mean_differences_ : MeanDifferences or None
+        Features whose means differ by 1 SD or more between the target and a background: UCA does not look at means. None
+        where data is not centred, where there is no background, and after :meth:`fit_covariance`.
     certificate_ : Certificate
         Proof of how good the first component's problem was solved.
     certificates_ : tuple of Certificate

@@ -8,12 +8,13 @@ of it:
 * :func:`estimate_n_components`: how many components are unique, by that test and by a fast screening.
 * :func:`bootstrap`: how far components, loadings, multipliers and variances move when the rows are drawn again.
 * :func:`background_influence`: what each background contributes, and whether pooling them changes the answer.
-* :func:`row_leverage`: how much of a component hangs on single rows.
+* :func:`row_leverage`: how much a component depends on single rows.
 
 All take rows in memory, dense or sparse; all are deterministic for a seed, whatever the number of workers.
 """
 
-from .backgrounds import BackgroundInfluence, background_influence
+from .backgrounds import background_influence
+from .influence import BackgroundInfluence
 from .leverage import RowLeverage, row_leverage
 from .number import NumberOfComponents, estimate_n_components
 from .outcome import UniquenessTest

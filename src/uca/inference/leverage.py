@@ -1,7 +1,7 @@
-"""How much of a component hangs on single rows.
+"""How much a component depends on single rows.
 
 The leverage of a target row on a component is its share of the component's target variance: shares sum to 1. A
-component is *carried by few rows* if half of its variance lies in one row, or in no more than one row in twenty; with
+component *depends on only a few rows* if half of its variance lies in one row, or in no more than one row in twenty; with
 normal scores it is one in eight. Such a component may be an outlier, a bad measurement or a rare kind: look at the rows
 before believing it.
 """
@@ -31,9 +31,9 @@ class RowLeverage:
     Attributes
     ----------
     leverage : array of shape (n, k)
-        Share of each component's target variance that each row carries.
+        Share of each component's target variance that is due to each row.
     n_half : array of shape (k,)
-        The smallest number of rows that carry half of it.
+        The smallest number of rows that together have half of it.
     few : boolean array of shape (k,)
         Whether that is one row, or no more than one row in twenty.
     prefix : str
@@ -46,14 +46,14 @@ class RowLeverage:
     prefix: str = "UC"
 
     def outlying(self, component: int = 0) -> Array:
-        """The rows that carry half of a component, largest first, where they are few; else none."""
+        """The rows that together have half of a component's variance, largest first, where they are few; else none."""
         if not self.few[component]:
             return np.array([], dtype=int)
         return np.argsort(-self.leverage[:, component], kind="stable")[: self.n_half[component]]
 
     @property
     def warnings(self) -> list[str]:
-        """One sentence for each component that is carried by few rows."""
+        """One sentence for each component that depends on only a few rows."""
         return self.warnings_about()
 
     def warnings_about(self, ids: Sequence[str] | None = None, prefix: str | None = None) -> list[str]:
@@ -73,7 +73,7 @@ class RowLeverage:
         names = [str(row) if ids is None else ids[row] for row in rows[:LISTED]]
         listed = ", ".join(names) + (" …" if len(rows) > LISTED else "")
         share = f"{100 * self.leverage[rows, i].sum():.0f} % of its variance in the target"
-        return f"{len(rows)} of {len(self.leverage)} rows ({listed}) carr{'ies' if len(rows) == 1 else 'y'} {share}"
+        return f"{len(rows)} of {len(self.leverage)} rows ({listed}) ha{'s' if len(rows) == 1 else 've'} {share}"
 
     def summary(self) -> Summary:
         """The table and the warnings as text."""
@@ -88,7 +88,7 @@ class RowLeverage:
             for i in range(top.shape[1])
         ]
         lines = text_table(["component", "largest row", "largest three", "rows with half"], rows)
-        return Summary("\n".join([*lines, "", *(self.warnings or ["No component hangs on few rows."])]))
+        return Summary("\n".join([*lines, "", *(self.warnings or ["No component depends on only a few rows."])]))
 
     def __str__(self) -> str:
         return str(self.summary())

@@ -9,6 +9,7 @@ import numpy as np
 
 from .._types import Array
 from ..estimators.summary import Summary, text_table
+from ..means import ELSEWHERE, MeanDifferences
 from .cautions import RowFacts
 
 PARAMETERS = ("center", "scale", "bound", "components")  # of the model, that a result depends on
@@ -52,6 +53,8 @@ class UniquenessTest:
         Those of the model that matter: ``center``, ``scale``, ``bound`` and ``components``.
     rows : RowFacts
         What all rows show along the components of a fit to all of them: tails, dependence, rows that carry most of it.
+    means : MeanDifferences or None
+        Large differences in means, which no test of variation sees.
     """
 
     n_unique_: int
@@ -73,6 +76,7 @@ class UniquenessTest:
     order: str
     parameters: dict[str, Any]
     rows: RowFacts
+    means: MeanDifferences | None
     prefix: str = "UC"
 
     @property
@@ -150,7 +154,11 @@ class UniquenessTest:
     def cautions(self) -> list[str]:
         """What makes the p-values less certain than they look, a sentence each; most data have none."""
         found = [self._undecided(), self._few(), self._unstudied(), self._tails(), self._dependence(), *self._carried()]
-        return [text for text in found if text]
+        return [text for text in (*found, self._shifted()) if text]
+
+    def _shifted(self) -> str:
+        """Means that differ: nothing that a test of variation could show."""
+        return f"{self.means.short} {ELSEWHERE}" if self.means is not None and self.means.n_large else ""
 
     def _undecided(self) -> str:
         """A p-value that is as near to the level as halvings by chance move it."""

@@ -1,4 +1,4 @@
-"""Random halves and resamples of subjects.
+"""Random halves and resamples of subjects, and two datasets dealt out anew.
 
 Promises: a subject is whole on one side of a split, in every dataset that it occurs in; subjects that occur in the
 same datasets are dealt evenly, so that the halves of every dataset have as many subjects as can be.
@@ -55,6 +55,26 @@ def resample(subjects: Sequence[Array], rng: np.random.Generator) -> tuple[Array
         rows = tuple(_rows(drawn, *parts) for parts in members)
         if all(len(np.unique(part)) >= 2 for part in rows):
             return rows
+
+
+def deal(subjects: tuple[Array, Array], rng: np.random.Generator) -> tuple[Array, Array]:
+    """Rows of two datasets dealt out anew: places in the stack of both, for the first and for the second.
+
+    Each has as many subjects as before. A subject that occurs in one of them goes to either, with all its rows; the rows of
+    one that occurs in both change sides together, or stay. Both have at least two rows.
+    """
+    first, second = (np.unique(codes) for codes in subjects)
+    single = np.setxor1d(first, second)
+    n_first = int(np.sum(np.isin(single, first)))
+    codes = np.concatenate(subjects)
+    is_second = np.repeat([False, True], [len(part) for part in subjects])
+    paired = np.intersect1d(first, second)
+    while True:
+        to_first = rng.permutation(single)[:n_first]
+        crossing = np.isin(codes, paired[rng.random(len(paired)) < 0.5])
+        side = np.where(np.isin(codes, single), ~np.isin(codes, to_first), is_second ^ crossing)
+        if min(np.sum(~side), np.sum(side)) >= 2:
+            return np.flatnonzero(~side), np.flatnonzero(side)
 
 
 def _members(codes: Array, everybody: Array) -> tuple[Array, Array, Array]:

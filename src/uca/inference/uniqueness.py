@@ -38,7 +38,7 @@ from .._parameters import check_choice, check_n_components, check_positive_int
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
 from ..operators.statistics.blocks import divisor
-from .cautions import RowFacts, examine
+from .cautions import examine
 from .heldout import HeldOut, held_out
 from .outcome import PARAMETERS, UniquenessTest
 from .parallel import quietly, run, streams
@@ -212,13 +212,18 @@ def measure_halves(
             held_out(
                 sample.take(test),
                 [codes[side] for codes, side in zip(sample.subjects, test, strict=True)],
-                model.components_[by_contrast(model) if order == "contrast" else slice(None)],
+                chosen(model, order),
                 center=bool(model.center),
                 scale=model.scale,
                 rng=rng,
             )
         )
     return tuple(np.stack([getattr(part, field.name) for part in found]) for field in fields(HeldOut))
+
+
+def chosen(model: BoundedTransformer, order: str) -> Array:
+    """The components of a fitted model in the order of the test."""
+    return model.components_[by_contrast(model) if order == "contrast" else slice(None)]
 
 
 def by_contrast(model: BoundedTransformer) -> Array:
@@ -288,6 +293,7 @@ def conclude(
 ) -> UniquenessTest:
     """The result from what all halves measured, arrays of shape (halves, m + 1, k)."""
     n_splits, judged = len(halves.z) // 2, judge(halves, sample)
+    whole = quietly(sample.fit, check_model(model))
     centre = halves.log_variance.mean(axis=0)
     reach = (stdtrit(halves.df, 1.0 - alpha / 2) * halves.error).mean(axis=0)
     reach *= np.sqrt(SPREAD + (SPREAD_ONE - SPREAD) / n_splits)
@@ -310,12 +316,7 @@ def conclude(
         n_features=sample.n_features,
         order=order,
         parameters={name: getattr(model, name) for name in PARAMETERS if hasattr(model, name)},
-        rows=facts(sample, model, order),
+        rows=examine(sample, chosen(whole, order), whole),
+        means=whole.mean_differences_,
         prefix=model.component_prefix,
     )
-
-
-def facts(sample: Sample, model: BoundedTransformer, order: str) -> RowFacts:
-    """What all rows show along the components of a fit to all rows, in the order of the test."""
-    whole = quietly(sample.fit, check_model(model))
-    return examine(sample, whole.components_[by_contrast(whole) if order == "contrast" else slice(None)], whole)

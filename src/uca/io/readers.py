@@ -54,4 +54,4 @@ def format_of(path: Any) -> Format:
     for ending, kind in FORMATS.items():
         if name.endswith(ending):
             return kind
-    raise ValueError(f"{path}: the format is told by the end of the name, one of {', '.join(FORMATS)}")
+    raise ValueError(f"{path}: the format is recognised by the end of the file name, one of {', '.join(FORMATS)}")

@@ -103,7 +103,7 @@ def read_table(
     na: Sequence[str] = (),
     header: bool = True,
 ) -> Table:
-    r"""Read a table from a file; the format is told by the end of its name.
+    r"""Read a table from a file; the format is recognised by the end of its name.
 
     Parameters
     ----------

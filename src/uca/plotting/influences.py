@@ -1,4 +1,4 @@
-"""What the answer hangs on: backgrounds, and single rows of the target."""
+"""What the answer depends on: backgrounds, and single rows of the target."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from scipy.special import ndtri
 
 from .._types import Array, Labels
 from ..inference import BackgroundInfluence, RowLeverage
-from ..inference.backgrounds import TURNED
+from ..inference.influence import TURNED
 from .checks import check_place, check_result, row_names
 from .style import GREYS, INK, PALETTE, axes, legend_outside, open_frame
 
@@ -24,8 +24,9 @@ def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
     """What happens without each background, and with all of them pooled.
 
     On the left, how much more target variance becomes attainable; on the right, how far the components turn: the
-    smallest cosine between the old space and the new one. A background is decisive if the cosine falls below the dotted
-    line (26 degrees), redundant if its multiplier is 0, and replaceable if the others attain the same without it.
+    smallest cosine between the old space and the new one. A background is redundant if its multiplier is 0 in these rows,
+    replaceable if leaving it out moves things no more than drawing rows again does, decisive if it moves them more and the
+    cosine falls below the dotted line (26 degrees), and counts otherwise.
 
     Parameters
     ----------
@@ -40,7 +41,8 @@ def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
     """
     check_result(found, BackgroundInfluence, "background_influence")
     verdicts = [found.verdict(name) for name in found.background_names]
-    names = [f"without {n}\n{verdict}" for n, verdict in zip(found.background_names, verdicts, strict=True)]
+    where = "" if found.n_resamples else " in these rows"
+    names = [f"without {n}\n{verdict}{where}" for n, verdict in zip(found.background_names, verdicts, strict=True)]
     table = found.table
     if len(table) > len(names):
         names, verdicts = [*names, "all pooled"], [*verdicts, ""]
@@ -90,9 +92,9 @@ def leverage(
     ids: Labels | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Share of a component's target variance that each row carries, largest first, beside that of normal scores.
+    """Share of a component's target variance that is due to each row, largest first, beside that of normal scores.
 
-    The rows that carry half of it are coloured; where that is one row, or no more than one in twenty, the
+    The rows that together have half of it are coloured; where that is one row, or no more than one in twenty, the
     first five are named.
 
     Parameters
@@ -121,9 +123,9 @@ def leverage(
     half_usual = 1 + int(np.sum(np.cumsum(usual) < 50.0))
     ranks = np.arange(1, n + 1)
     ax = axes(ax, (6.6, 3.6))
-    ax.plot(ranks, usual, color=INK, lw=1.2, ls="--", label=f"normal scores:\n{half_usual} rows carry half", zorder=2)
+    ax.plot(ranks, usual, color=INK, lw=1.2, ls="--", label=f"normal scores:\n{half_usual} rows have half", zorder=2)
     for here, shade, name in (
-        (slice(0, half), PALETTE[1 if few else 0], f"{half} of {n} rows carry half"),
+        (slice(0, half), PALETTE[1 if few else 0], f"{half} of {n} rows have half"),
         (slice(half, n), GREYS[1], "the other rows"),
     ):
         if len(ranks[here]):

@@ -98,7 +98,7 @@ def chip(test: UniquenessTest | None) -> tuple[str, str]:
         return "not tested", "plain"
     n = test.n_unique_
     if n == 0:
-        return "no unique component", "warn"
+        return "no component shown to be unique", "warn"
     return f"{n} unique component{'' if n == 1 else 's'}", "good"
 
 
@@ -115,7 +115,7 @@ def _test(test: UniquenessTest, model: BoundedTransformer) -> dict[str, Any]:
                 "backgrounds": [p_text(value) for value in test.background_pvalues[i]],
                 "average": p_text(test.average_pvalues[i]),
                 "p": p_text(test.pvalues[i]),
-                "unique": i < test.n_unique_,
+                "unique": test.verdict(i),
             }
             for i, name in enumerate(component_names(model, len(test.pvalues)))
         ],
@@ -153,6 +153,7 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
     return {
         "sentence": found.sentence,
         "value": f"{found.value:.4g}",
+        "n": found.n_resamples,
         "rows": [
             {
                 "name": row["left out"],
@@ -161,7 +162,8 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
                 "gain": f"{100 * row['gain']:+.1f}\u202f%",
                 "cosine": f"{row['cosine']:.2f}",
                 "space": f"{row['subspace cosine']:.2f}",
-                "verdict": found.verdict(row["left out"]),
+                "p": ["" if row[key] is None else p_text(row[key]) for key in ("p, gain", "p, turn")],
+                "verdict": row["verdict"],
             }
             for row in found.table
         ],

@@ -127,6 +127,7 @@ def _page(
         "title": heading,
         "subtitle": words.subtitle(model, data),
         "in_short": words.in_short(model),
+        "means": words.mean_sentence(model, data.features),
         "sampling": words.sampling_sentence(shown, data.n_rows, n_coloured, model.n_features_in_),
         "multipliers": words.multipliers(model),
         "variances": words.variances(model),

@@ -60,6 +60,12 @@ def in_short(model: BoundedTransformer) -> str:
     return f"{text} Along the same direction the variance is {_listed(parts)}."
 
 
+def mean_sentence(model: BoundedTransformer, features: Sequence[str]) -> str:
+    """Large differences in means, which components do not show; empty where there are none."""
+    means = getattr(model, "mean_differences_", None)  # absent from model files of older versions
+    return "" if means is None else means.told(features)
+
+
 def certificate_sentence(model: BoundedTransformer) -> str:
     """What the certificate of the first problem means."""
     c = model.certificate_

@@ -139,7 +139,7 @@ class ColumnBlocks:
             mean, rest = center_block(array[:, columns], part)
         else:
             fill(part, array[:, columns])
-        if self.scale is True or (self.scale and i == 0):
+        if self.center or self.scale is True or (self.scale and i == 0):
             squares = sums_of_squares(part)
         return ColumnMoments(len(part), zero, mean, rest, squares, float_dtype(array.dtype))
 

@@ -118,7 +118,9 @@ class DeviceColumns:
             left = self.xp.sum(block, axis=0) / n
             block = block - left
             mean, rest = two_sum(to_numpy(average).astype(float), to_numpy(left).astype(float))
-        squares = to_numpy(self.xp.sum(block * block, axis=0)).astype(float) if self.scale else np.zeros(p)
+        squares = (
+            to_numpy(self.xp.sum(block * block, axis=0)).astype(float) if self.scale or self.center else np.zeros(p)
+        )
         return ColumnMoments(n, np.full(p, n), mean, rest, squares, numpy_dtype(array))
 
     def _standardised(self, columns: slice, given: Sequence[Standard]) -> Any:

@@ -43,6 +43,23 @@ class ColumnStatistics(Protocol):
 
 
 @dataclass(frozen=True)
+class Observed:
+    """Rows, means and standard deviations that a dataset has, whatever it is scaled by.
+
+    Attributes
+    ----------
+    n : int, or array of shape (p,)
+    mean, rest, deviation : array of shape (p,)
+        The mean is the sum of the first two; a constant feature has deviation 0.
+    """
+
+    n: Any
+    mean: Array
+    rest: Array
+    deviation: Array
+
+
+@dataclass(frozen=True)
 class Standard:
     """What one dataset is centred and scaled by: its columns become ``(x - mean - rest) * factor``.
 
@@ -53,12 +70,18 @@ class Standard:
         The mean is the sum of the two; 0 where data is not centred.
     deviation : array of shape (p,), or None
         What columns are divided by, 0 for constant ones; None where data is not scaled.
+    n : int, array of shape (p,), or None
+        Rows; None where they are not known.
+    spread : array of shape (p,), or None
+        The dataset's own deviations; None where they are ``deviation``, or not known.
     """
 
     center: bool
     mean: Array
     rest: Array
     deviation: Array | None
+    n: Any = None
+    spread: Array | None = None
 
     @cached_property
     def factor(self) -> Array:
@@ -71,6 +94,14 @@ class Standard:
     def scale(self) -> Array:
         """What columns are divided by, as a fitted ``scale_`` says it: 1 without scaling."""
         return np.ones(len(self.mean)) if self.deviation is None else self.deviation
+
+    @property
+    def observed(self) -> Observed | None:
+        """What the rows themselves have; None where data is not centred, or known as matrices only."""
+        own = self.deviation if self.spread is None else self.spread
+        if not self.center or self.n is None or own is None:
+            return None
+        return Observed(self.n, self.mean, self.rest, own)
 
     @property
     def n_constant(self) -> int:
@@ -97,17 +128,23 @@ class Standard:
     def in_units(self, powers: Array) -> Standard:
         """The standard of columns that are ``2 ** powers`` times as large."""
         deviation = None if self.deviation is None else np.ldexp(self.deviation, powers)
-        return Standard(self.center, np.ldexp(self.mean, powers), np.ldexp(self.rest, powers), deviation)
+        spread = None if self.spread is None else np.ldexp(self.spread, powers)
+        mean, rest = np.ldexp(self.mean, powers), np.ldexp(self.rest, powers)
+        return Standard(self.center, mean, rest, deviation, self.n, spread)
 
     @staticmethod
     def beside(parts: Sequence[Standard]) -> Standard:
         """The standard of columns that stand side by side."""
         deviations = [part.deviation for part in parts if part.deviation is not None]
+        spreads = [part.spread for part in parts if part.spread is not None]
+        n = parts[0].n
         return Standard(
             parts[0].center,
             np.concatenate([part.mean for part in parts]),
             np.concatenate([part.rest for part in parts]),
             np.concatenate(deviations) if deviations else None,
+            np.concatenate([part.n for part in parts]) if np.ndim(n) else n,
+            np.concatenate(spreads) if spreads else None,
         )
 
     @classmethod
@@ -133,7 +170,9 @@ def standards(moments: Sequence[ColumnStatistics], *, center: bool, scale: bool 
             deviation = deviations(squares, m.mean, m.n, m.dtype)
         zero = np.zeros(len(m.mean))
         mean, rest = (m.mean, zero if m.rest is None else m.rest) if center else (zero, zero)
-        out.append(Standard(center, mean, rest, deviation))
+        by_own = scale is True or (scale and not out)
+        spread = deviations(m.squares, m.mean, m.n, m.dtype) if center and not by_own else None
+        out.append(Standard(center, mean, rest, deviation, m.n, spread))
     return tuple(out)
 
 
