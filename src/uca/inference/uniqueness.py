@@ -37,6 +37,7 @@ from scipy.stats import norm
 from .._parameters import check_choice, check_n_components, check_positive_int
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
+from ..means import mean_differences_of_rows
 from ..operators.statistics.blocks import divisor
 from .cautions import examine
 from .heldout import HeldOut, held_out
@@ -294,6 +295,11 @@ def conclude(
     """The result from what all halves measured, arrays of shape (halves, m + 1, k)."""
     n_splits, judged = len(halves.z) // 2, judge(halves, sample)
     whole = quietly(sample.fit, check_model(model))
+    means = (
+        mean_differences_of_rows(sample.arrays, sample.names, sample.columns, sample.n_subjects)
+        if model.center
+        else None
+    )
     centre = halves.log_variance.mean(axis=0)
     reach = (stdtrit(halves.df, 1.0 - alpha / 2) * halves.error).mean(axis=0)
     reach *= np.sqrt(SPREAD + (SPREAD_ONE - SPREAD) / n_splits)
@@ -317,6 +323,6 @@ def conclude(
         order=order,
         parameters={name: getattr(model, name) for name in PARAMETERS if hasattr(model, name)},
         rows=examine(sample, chosen(whole, order), whole),
-        means=whole.mean_differences_,
+        means=means,
         prefix=model.component_prefix,
     )
