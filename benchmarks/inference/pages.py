@@ -22,7 +22,8 @@ def write(saved: dict[str, Any], docs: Path) -> None:
 
 def renewed(text: str, saved: dict[str, Any]) -> str:
     """The page with its tables made anew."""
-    for mark, make in (("levels", levels), ("power", power), ("number", number), ("examples", examples)):
+    parts = {"levels": levels, "power": power, "number": number, "coverage": coverage, "examples": examples}
+    for mark, make in parts.items():
         text = between(text, mark, make(saved))
     return text
 
@@ -87,6 +88,27 @@ def number(saved: dict[str, Any]) -> str:
         f"{seconds['input_mb']:.1f} MB of input: {seconds['ours_mb']:.0f} and {seconds['peer_mb']:.0f} MB.",
     ]
     return "\n".join(["", *lines, ""])
+
+
+INTERVALS = ("loadings, large", "loadings, small", "target", "background", "lambda")
+NO_FIGURES = "(No figures yet: `make study STUDY=--save` writes them.)"
+
+
+def coverage(saved: dict[str, Any]) -> str:
+    """Coverage of the intervals of ``bootstrap`` in percent, and how often it names a feature that has no loading."""
+    found = saved.get("coverage")
+    if not found:
+        return f"\n{NO_FIGURES}\n"
+    heads = ["law", "given", *INTERVALS, "target, percentiles", "a false reliable feature"]
+    keys = ("given", *INTERVALS, "target, percentiles", "false reliable")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for name, row in found.items():
+        cells = (None if row.get(key) is None else f"{100 * row[key]:.1f}" for key in keys)
+        lines.append(f"| {name} | {' | '.join(cell or '' for cell in cells)} |")
+    outside = sum(row["estimate outside"] * row["n"] for row in found.values())
+    repetitions = min(row["n"] for row in found.values())
+    note = f"({repetitions} repetitions or more of each law. Intervals that exclude their own estimate: {outside:.0f}.)"
+    return "\n".join(["", *lines, "", note, ""])
 
 
 def examples(saved: dict[str, Any]) -> str:

@@ -33,6 +33,7 @@ from uca.inference.sample import check_sample
 from uca.inference.uniqueness import N_SPLITS, conclude, measure_halves, model_of_halves
 from uca.reproduce.mice import BACKGROUNDS
 
+from . import coverage
 from .laws import NULLS, WARNINGS, Draw, planted
 from .pages import write
 from .rivals import contrastive_dimension, f_test, twice_median
@@ -266,6 +267,7 @@ PARTS: dict[str, Callable[[float, Known], Any]] = {
     "power": power,
     "several": several,
     "number": number,
+    "coverage": coverage.part,
     "timing": timing,
     "mice": mice,
     "demo": demo,
