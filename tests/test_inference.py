@@ -749,8 +749,8 @@ class TestBootstrap:
         assert found.value[0, 0] == pytest.approx(middle)
         assert found.error[0, 0] == pytest.approx(error)
         assert found.high[0, 0] == pytest.approx(middle * np.exp(stats.t(10).ppf(0.95) * error))
-        assert found.low[0, 1] == pytest.approx(found.value[0, 1] * np.exp(-stats.t(2).ppf(0.95) * found.error[0, 1]))
-        nothing = expected_variances(np.array([[3.0, 0.0]]), np.array([[2.0, 0.5]]), whole, whole, (41, 9), 0.9)
+        assert found.low[0, 1] == pytest.approx(found.value[0, 1] * np.exp(-stats.t(10).ppf(0.95) * found.error[0, 1]))
+        nothing = expected_variances(np.array([[3.0, 0.0]]), np.array([[2.0, 0.5]]), whole, whole, 41, 0.9)
         assert nothing.value[0, 1] == 0.5
         assert np.isnan([nothing.low[0, 1], nothing.high[0, 1]]).all()
 

@@ -137,7 +137,7 @@ def average_variance(model: BoundedTransformer) -> float:
 
 
 def expected_variances(
-    in_sample: Array, by_folds: Array, resampled: Array, in_all_rows: Array, n_subjects: Sequence[int], level: float
+    in_sample: Array, by_folds: Array, resampled: Array, in_all_rows: Array, n_subjects: int, level: float
 ) -> Expected:
     """Variances that new rows are expected to show along the components of all rows.
 
@@ -149,8 +149,8 @@ def expected_variances(
         Of rows that were held out, along components fitted without them.
     resampled, in_all_rows : arrays of shape (r, k, m + 1)
         Along the components of each resample: of its own rows, and of all rows.
-    n_subjects : sequence of int
-        Of each dataset.
+    n_subjects : int
+        Of the smallest dataset: all of them choose the components.
     level : float
         Of the intervals.
     """
@@ -161,7 +161,7 @@ def expected_variances(
     by_resamples = fit[0] - optimism.mean(axis=0)
     middle = (by_resamples + folds[0]) / 2
     error = np.hypot(optimism.std(axis=0), (by_resamples - folds[0]) / 2)
-    half = student(level, np.asarray(n_subjects)) * error
+    half = student(level, n_subjects) * error
     ends = (np.where(there, np.exp(middle + sign * half), np.nan) for sign in (-1, 1))
     return Expected(np.where(there, np.exp(middle), by_folds), np.where(there, error, np.nan), *ends)
 
