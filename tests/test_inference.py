@@ -741,21 +741,20 @@ class TestBootstrap:
         # One component, one background; in every resample the target shows 20 % more than in all rows.
         spread = np.exp([[[-0.1, 0.0]], [[0.1, 0.0]]])
         whole = np.full((2, 1, 2), 2.0)
-        found = expected_variances(
-            np.array([[3.0, 1.0]]), np.array([[2.0, 1.0]]), 1.2 * whole * spread, whole, (41, 9), 0.9
-        )
+        found = expected_variances(np.array([[3.0, 1.0]]), np.array([[2.0, 1.0]]), 1.2 * whole * spread, whole, 71, 0.9)
         middle = np.sqrt(3.0 / 1.2 * 2.0)
         error = np.hypot(0.1, np.log(3.0 / 1.2 / 2.0) / 2)
         assert found.value[0, 0] == pytest.approx(middle)
         assert found.error[0, 0] == pytest.approx(error)
         assert found.high[0, 0] == pytest.approx(middle * np.exp(stats.t(10).ppf(0.95) * error))
         assert found.low[0, 1] == pytest.approx(found.value[0, 1] * np.exp(-stats.t(10).ppf(0.95) * found.error[0, 1]))
-        nothing = expected_variances(np.array([[3.0, 0.0]]), np.array([[2.0, 0.5]]), whole, whole, 41, 0.9)
+        nothing = expected_variances(np.array([[3.0, 0.0]]), np.array([[2.0, 0.5]]), whole, whole, 71, 0.9)
         assert nothing.value[0, 1] == 0.5
         assert np.isnan([nothing.low[0, 1], nothing.high[0, 1]]).all()
 
     def test_reach_of_few_subjects(self):
         assert student(0.95, 41) == pytest.approx(stats.t(10).ppf(0.975))
+        assert student(0.95, 71, 7.0) == pytest.approx(stats.t(10).ppf(0.975))
         assert student(0.95, 4) == pytest.approx(stats.t(1).ppf(0.975))  # never fewer degrees of freedom than one
 
     def test_groups_widen_intervals_of_repeated_rows(self, rng):

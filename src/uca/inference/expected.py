@@ -31,7 +31,7 @@ from .sample import Sample
 from .subjects import folds
 
 N_FOLDS, N_ROUNDS, N_HALVINGS = 10, 2, 5  # 30 fits beside those of the resamples
-ROUGHNESS = 4.0  # normal values that are worth one product of normal values, to estimate a spread from
+PRODUCTS, SQUARES = 4.0, 7.0  # how many of them tell as much of their own spread as one normal value tells of its own
 
 
 @dataclass(frozen=True)
@@ -161,16 +161,16 @@ def expected_variances(
     by_resamples = fit[0] - optimism.mean(axis=0)
     middle = (by_resamples + folds[0]) / 2
     error = np.hypot(optimism.std(axis=0), (by_resamples - folds[0]) / 2)
-    half = student(level, n_subjects) * error
+    half = student(level, n_subjects, SQUARES) * error
     ends = (np.where(there, np.exp(middle + sign * half), np.nan) for sign in (-1, 1))
     return Expected(np.where(there, np.exp(middle), by_folds), np.where(there, error, np.nan), *ends)
 
 
-def student(level: float, n: Any) -> Any:
+def student(level: float, n: int, roughness: float = PRODUCTS) -> float:
     """How many errors an interval reaches to each side, where the errors are estimated from ``n`` independent subjects.
 
-    Student's quantile with a quarter of the degrees of freedom that normal values would give: what a row adds to a loading
-    or a variance is a product of two scores, and an estimate of the spread of such products is as rough as one from a
-    quarter of as many normal values (kurtosis 9 in place of 3).
+    Student's quantile with a part of the degrees of freedom that normal values would give. What a row adds to a loading is a
+    product of two scores, what it adds to a variance is a square; their kurtosis is 9 and 15 where that of normal values is
+    3, so an estimate of their spread is as rough as one from a quarter, or a seventh, of as many normal values.
     """
-    return stdtrit(np.maximum(divisor(n) / ROUGHNESS, 1.0), (1.0 + level) / 2)
+    return float(stdtrit(max(divisor(n) / roughness, 1.0), (1.0 + level) / 2))
