@@ -170,6 +170,10 @@ class TestNumbers:
         assert [row["stability"] for row in got["components"]] == expected.stability_.tolist()
         assert got["components"][0]["reliable_features"] == expected.reliable_features(0)
         assert (got["n_resamples"], got["n_features"]) == (25, 6)
+        assert [row["found_again"] for row in got["components"]] == expected.found_again.tolist()
+        first = got["components"][0]
+        assert first["target_in_new_rows"]["variance"] == expected.expected_variances[0, 0]
+        assert first["backgrounds_in_new_rows"]["control"]["high"] == expected.expected_high[0, 1]
 
     def test_background_may_be_called_target(self, folder, tables):
         options = ["-b", "target=control.csv", "-b", "average=other.csv", "--drop", "cage", *FAST]
@@ -238,6 +242,7 @@ class TestOutput:
             "Influence of the backgrounds on the first",
             "(none: all pooled)",
             "Stability over 20 resamples",
+            "Variance expected in new rows of the same kind, with 95 % intervals",
         ):
             assert text in result.stdout
         assert "ids are in column 'sample'" in result.stderr

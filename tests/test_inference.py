@@ -18,13 +18,14 @@ from uca.inference import (
     row_leverage,
     uniqueness_test,
 )
+from uca.inference.expected import AllRows, average_variance, expected_variances, hold_out, student
 from uca.inference.heldout import FURTHEST, _error, _measure, held_out
 from uca.inference.leverage import leverage_of
 from uca.inference.number import permute_columns
 from uca.inference.rows import FAR, ScaledRows
 from uca.inference.sample import check_sample
 from uca.inference.stability import compare
-from uca.inference.subjects import halves, resample
+from uca.inference.subjects import folds, halves, resample
 from uca.inference.uniqueness import by_contrast, spread
 
 pd = Optional("pandas")
@@ -250,6 +251,20 @@ class TestSubjects:
         assert {int(rows[0].sum()) for rows in first} == {50, 51}
         share = np.mean([rows[0] for rows in first], axis=0)
         assert 0.3 < share.min() < share.max() < 0.7
+
+    def test_folds_hold_every_row_once_and_keep_subjects_whole(self, rng):
+        subjects = (np.repeat(np.arange(12), 3), np.repeat(np.arange(8, 13), 2), np.array([30, 31, 32, 33]))
+        dealt = folds(subjects, 10, rng)
+        assert len(dealt) == 10
+        for j, codes in enumerate(subjects):
+            sides = np.stack([fold[j] for fold in dealt])
+            np.testing.assert_array_equal(sides.sum(axis=0), 1)
+            assert sides.any(axis=1).sum() >= min(4, len(set(codes)))
+        for subject in range(13):  # in one fold, in whatever dataset
+            inside = {i for i, fold in enumerate(dealt) for j in (0, 1) if fold[j][subjects[j] == subject].any()}
+            assert len(inside) == 1
+        assert max(len(np.unique(subjects[2][fold[2]])) for fold in dealt) == 1
+        assert len(folds(subjects[2:], 10, rng)) == 4  # no empty ones
 
     def test_resamples_draw_whole_subjects(self, rng):
         groups = np.repeat(np.arange(12), 5)
@@ -575,12 +590,28 @@ class TestNumber:
         assert not np.array_equal(dense, rows)
 
 
+def assert_estimates_inside(found):
+    """No interval excludes its own estimate."""
+    for value, low, high in (
+        (found.model.components_, found.loadings_low, found.loadings_high),
+        (found.model.lambdas_, found.lambdas_low, found.lambdas_high),
+        (found.expected_variances, found.expected_low, found.expected_high),
+    ):
+        given = ~np.isnan(low)
+        assert np.all((low <= value) & (value <= high), where=given)
+
+
+def ends_of(found):
+    return found.expected_variances[0, 0], found.expected_low[0, 0], found.expected_high[0, 0]
+
+
 class TestBootstrap:
     def test_same_for_any_number_of_workers(self, rng):
         target, backgrounds = study(rng, n=50)
         one = bootstrap(target, backgrounds, n_resamples=20, random_state=1)
         two = bootstrap(target, backgrounds, n_resamples=20, random_state=1, n_jobs=2)
-        for name in ("cosines", "subspace_cosines", "loadings_low", "loadings_error", "lambdas", "variances"):
+        same = ("cosines", "subspace_cosines", "loadings_low", "loadings_error", "lambdas", "variances", "expected_low")
+        for name in same:
             np.testing.assert_array_equal(getattr(one, name), getattr(two, name))
 
     def test_errors_are_those_of_new_samples(self):
@@ -610,17 +641,25 @@ class TestBootstrap:
         frames = {name: pd.DataFrame(rows, columns=columns) for name, rows in backgrounds.items()}
         found = bootstrap(pd.DataFrame(target, columns=columns), frames, n_resamples=40)
         assert found.stability_[0] > 0.95
-        inside = (found.loadings_low[0] <= found.model.components_[0]) & (
-            found.model.components_[0] <= found.loadings_high[0]
-        )
-        assert inside.mean() > 0.7
+        assert_estimates_inside(found)
         assert set(found.reliable_features(0)[:5]) == {f"g{i}" for i in range(4, 9)}
         crossing = (found.loadings_low <= 0) & (found.loadings_high >= 0)
         assert not found.reliable[crossing].any()
         low, high = found.interval(found.lambdas)
         np.testing.assert_allclose([low, high], np.percentile(found.lambdas, [2.5, 97.5], axis=0))
-        assert json.loads(json.dumps(found.table))[0]["reliable features"] == int(found.reliable[0].sum())
-        assert "40 resamples" in str(found)
+        row = json.loads(json.dumps(found.table, allow_nan=False))[0]
+        assert row["reliable features"] == int(found.reliable[0].sum())
+        assert row["target variance, these rows"] == pytest.approx(found.model.explained_variance_[0])
+        assert row["variance in b1, new rows"] == [
+            pytest.approx(part[0, 2]) for part in (found.expected_variances, found.expected_low, found.expected_high)
+        ]
+        for text in (
+            "40 resamples",
+            "target, these rows",
+            "b1, new rows",
+            "{:.3g} [{:.3g}, {:.3g}]".format(*ends_of(found)),
+        ):
+            assert text in str(found)
         assert found.n_unconverged == 0
 
     def test_signs_and_rotations(self, rng):
@@ -639,21 +678,84 @@ class TestBootstrap:
         turned = bootstrap(target, background, n_components=6, n_resamples=40, align="rotation")
         assert turned.loadings_error.max() < 1e-5  # the whole space turns back: why this is not the default
 
-    def test_no_loading_is_reliable_whose_interval_holds_zero(self):
-        # Components that change places give loadings of two kinds, and standard deviations that say too little.
-        rng = np.random.default_rng(0)
-        factors = 3 * orthonormal(rng, 4)
-        target, *others = (
-            rng.normal(size=(n, 2)) @ factors[:2]
-            + unique * rng.normal(size=(n, 2)) @ factors[2:]
-            + rng.normal(size=(n, P))
-            for n, unique in ((150, 1), (120, 0), (100, 0))
-        )
-        found = bootstrap(target, [*others, others[0]], n_resamples=30)
-        crossing = (found.loadings_low <= 0) & (found.loadings_high >= 0)
-        large = np.abs(found.model.components_) > 2.9 * found.loadings_error
-        assert (large & crossing).any()  # such as there are
+    def test_components_of_noise_are_not_found_again(self):
+        # One factor is unique, one is shared; beyond them there is noise.
+        target, backgrounds = study(np.random.default_rng(0), n=60)
+        found = bootstrap(target, backgrounds, n_components=5, n_resamples=30)
+        assert found.found_again[0]
+        assert found.loadings_low[0, 4] > 0 or found.loadings_high[0, 4] < 0
+        crossing = ~((found.loadings_low > 0) | (found.loadings_high < 0))  # or no interval
         assert not found.reliable[crossing].any()
+        lost = ~found.found_again
+        assert lost.any()
+        assert (found.stability_[lost] < 0.8).any()
+        assert np.isnan(found.loadings_low[lost]).all()
+        assert np.isnan(found.expected_high[lost, 0]).all()
+        assert np.isfinite(found.expected_variances).all()
+        assert np.isfinite(found.expected_high[:, 1:]).all()
+        first = int(np.flatnonzero(lost)[0])
+        assert f"UC{first + 1}" in str(found)
+        assert "not found again" in str(found)
+
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array], ids=["dense", "sparse"])
+    @pytest.mark.parametrize("scale", [True, "target", False])
+    def test_variances_of_all_rows_are_those_of_the_fit(self, rng, scale, kind):
+        target, backgrounds = study(rng, n=40, m=2)
+        sample = check_sample(kind(target), {name: kind(rows) for name, rows in backgrounds.items()})
+        for center in (True, False):
+            model = sample.fit(UCA(scale=scale, center=center))
+            rows = AllRows.of(sample, model)
+            found = rows.variances(rows.sums_of_squares(model.components_))
+            np.testing.assert_allclose(found[:, 0], model.explained_variance_, rtol=1e-8)
+            np.testing.assert_allclose(found[:, 1:], model.background_variance_, rtol=1e-8)
+            spread = np.trace(np.cov(target.T)) if center else (target**2).sum() / (len(target) - 1)
+            if not scale:
+                assert average_variance(model) == pytest.approx(spread / P)
+
+    def test_held_out_rows_against_fits_by_hand(self, rng):
+        target, backgrounds = study(rng, n=30)
+        sample = check_sample(target, backgrounds)
+        model = sample.fit(UCA())
+        stream = np.random.SeedSequence(3)
+        found = hold_out(stream, sample, model, AllRows.of(sample, model), None)
+        again = np.random.default_rng(stream)
+        z = [(rows - rows.mean(axis=0)) / rows.std(axis=0, ddof=1) for rows in sample.arrays]
+        tenths = [fold for _ in range(2) for fold in folds(sample.subjects, 10, again)]
+        halved = [fold for _ in range(5) for fold in folds(sample.subjects, 2, again)]
+        sums, logs = np.zeros((2, 2)), []
+        for fold in [*tenths, *halved]:
+            parts = [rows[~side] for rows, side in zip(sample.arrays, fold, strict=True)]
+            vectors = UCA().fit(parts[0], backgrounds=parts[1]).components_
+            squares = np.array(
+                [((rows[side] @ vectors.T) ** 2).sum(axis=0) for rows, side in zip(z, fold, strict=True)]
+            ).T
+            if fold[0].sum() <= 4:  # a tenth of the 60 subjects
+                sums += squares / 2
+            else:
+                logs.append(np.log(squares[:, 0] / (fold[0].sum() - 1)))
+        np.testing.assert_allclose(found.variances, sums / 29, rtol=1e-5)
+        np.testing.assert_allclose(found.above_average, np.mean(logs, axis=0), rtol=1e-5)
+        assert found.n_unconverged == 0
+
+    def test_optimism_is_taken_out(self):
+        # One component, one background; in every resample the target shows 20 % more than in all rows.
+        spread = np.exp([[[-0.1, 0.0]], [[0.1, 0.0]]])
+        whole = np.full((2, 1, 2), 2.0)
+        found = expected_variances(np.array([[3.0, 1.0]]), np.array([[2.0, 1.0]]), 1.2 * whole * spread, whole, 71, 0.9)
+        middle = np.sqrt(3.0 / 1.2 * 2.0)
+        error = np.hypot(0.1, np.log(3.0 / 1.2 / 2.0) / 2)
+        assert found.value[0, 0] == pytest.approx(middle)
+        assert found.error[0, 0] == pytest.approx(error)
+        assert found.high[0, 0] == pytest.approx(middle * np.exp(stats.t(10).ppf(0.95) * error))
+        assert found.low[0, 1] == pytest.approx(found.value[0, 1] * np.exp(-stats.t(10).ppf(0.95) * found.error[0, 1]))
+        nothing = expected_variances(np.array([[3.0, 0.0]]), np.array([[2.0, 0.5]]), whole, whole, 71, 0.9)
+        assert nothing.value[0, 1] == 0.5
+        assert np.isnan([nothing.low[0, 1], nothing.high[0, 1]]).all()
+
+    def test_reach_of_few_subjects(self):
+        assert student(0.95, 41) == pytest.approx(stats.t(10).ppf(0.975))
+        assert student(0.95, 71, 7.0) == pytest.approx(stats.t(10).ppf(0.975))
+        assert student(0.95, 4) == pytest.approx(stats.t(1).ppf(0.975))  # never fewer degrees of freedom than one
 
     def test_groups_widen_intervals_of_repeated_rows(self, rng):
         def repeated():
@@ -665,6 +767,10 @@ class TestBootstrap:
         alone = bootstrap(target, background, n_components=1, n_resamples=40)
         told = bootstrap(target, background, n_components=1, n_resamples=40, groups=groups)
         assert told.loadings_error.mean() > 1.5 * alone.loadings_error.mean()
+        wide, narrow = (np.log(one.expected_high / one.expected_low)[0, 1] for one in (told, alone))
+        assert wide > 1.5 * narrow
+        assert_estimates_inside(told)
+        assert_estimates_inside(alone)
 
     @pytest.mark.parametrize(
         ("change", "message"),

@@ -6,11 +6,12 @@ Repetitions are few, so limits are those that a right test exceeds once in a tho
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from functools import cache
 
 import numpy as np
 import pytest
-from benchmarks.inference import laws, pages, rivals, sceptic, study
+from benchmarks.inference import coverage, laws, pages, rivals, sceptic, study
 from scipy import linalg, stats
 
 from uca import UCA
@@ -112,6 +113,49 @@ def test_intervals_cover_the_variances_of_the_directions():
         truth = direction @ covariance @ direction / covariance[0, 0]
         inside += (test.low[0] <= [truth, 1.0]) & ([truth, 1.0] <= test.high[0])
     assert np.all(inside >= stats.binom(N, 0.92).ppf(0.001))
+
+
+def bootstrapped(monkeypatch, law, n=N):
+    monkeypatch.setattr(coverage, "RESAMPLES", 40)
+    rows = [coverage.repetition(law, [seed, 6]) for seed in range(n)]
+    return {key: np.array([row[key] for row in rows]) for key in rows[0]}
+
+
+def test_intervals_of_a_bootstrap_cover(monkeypatch):
+    found = bootstrapped(monkeypatch, lambda rng: coverage.planted(rng, 100, 12))
+    assert found["estimate outside"].sum() == 0
+    assert found["given"].mean() > 0.8
+    for name in ("target", "background", "lambda"):
+        given = found[name][~np.isnan(found[name])]
+        assert given.sum() >= stats.binom(len(given), 0.92).ppf(0.001), name
+    assert np.nanmean(found["loadings"]) > 0.88  # 12 of a sample hang together: as sure as 3 that do not
+    # Percentiles of resamples, which are optimistic twice, do not pass.
+    assert found["target, percentiles"].sum() < stats.binom(N, 0.92).ppf(0.001)
+    assert found["false reliable"].sum() <= stats.binom(N, 0.05).ppf(0.999)
+    assert np.nanmean(found["reliable, large"]) > 0.5
+
+
+def test_little_is_reliable_in_noise(monkeypatch):
+    found = bootstrapped(monkeypatch, lambda rng: coverage.noise(rng, 60, 5))
+    assert found["stability"].mean() > 0.7  # noise comes back, in the sample
+    assert found["false reliable"].sum() <= stats.binom(N, 0.05).ppf(0.999)
+
+
+@pytest.mark.parametrize("name", [*coverage.LAWS, *coverage.NULLS])
+def test_moments_of_the_laws_of_coverage(name):
+    case = {**coverage.LAWS, **coverage.NULLS}[name](np.random.default_rng(1))
+    many = replace(case, n_rows=tuple(4000 for _ in case.n_rows)).rows(np.random.default_rng(2))
+    for rows, moment in zip(many, case.moments(), strict=True):
+        found = np.corrcoef(rows.T) if case.scale else np.cov(rows.T)
+        assert np.abs(found - moment).max() < 0.12 * moment.max()
+
+
+def test_table_of_coverage():
+    row = {"n": 7, "given": 0.5, "target": 0.951, "lambda": None, "false reliable": 0.04, "estimate outside": 0.0}
+    text = pages.coverage({"coverage": {"some law": row}})
+    assert "| some law | 50.0 |  |  | 95.1 |  |  |  | 4.0 |" in text
+    assert "exclude their own estimate: 0." in text
+    assert pages.NO_FIGURES in pages.coverage({})
 
 
 @pytest.mark.parametrize("m", [1, 2])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from functools import cache
 from types import SimpleNamespace
 
@@ -149,15 +150,24 @@ def test_stability_draws_every_resample_and_the_medians():
     assert [text.get_text() for text in ax.texts] == [f"{value:.2f}" for value in medians]
 
 
-def test_reliable_loadings_draws_the_largest_with_their_intervals():
-    found = results().bootstrap
-    ax = plotting.reliable_loadings(found, component=1, n_features=5)
-    values = found.model.components_[1]
+@pytest.mark.parametrize("component", [0, 1])
+def test_reliable_loadings_draws_the_largest_with_their_intervals(component):
+    found = replace(results().bootstrap, found_again=np.array([True, False, False]))
+    given = np.array([True, False, False])[:, np.newaxis]
+    ends = np.stack([found.model.components_ - 0.1, found.model.components_ + 0.1], axis=2)
+    low, high = (np.where(given, ends[:, :, side], np.nan) for side in (0, 1))
+    found = replace(found, loadings_low=low, loadings_high=high)
+    ax = plotting.reliable_loadings(found, component=component, n_features=5)
+    values = found.model.components_[component]
     chosen = np.argsort(-np.abs(values))[:5]
-    order = np.concatenate([chosen[found.reliable[1, chosen]], chosen[~found.reliable[1, chosen]]])
+    sure = found.reliable[component, chosen]
+    order = np.concatenate([chosen[sure], chosen[~sure]])
     np.testing.assert_allclose(dots(ax)[:, 0], values[order])
-    ends = bars(ax)[:, :, 0]
-    np.testing.assert_allclose(ends, np.column_stack([found.loadings_low[1, order], found.loadings_high[1, order]]))
+    if component == 0:
+        np.testing.assert_allclose(bars(ax)[:, :, 0], ends[0, order])
+    else:
+        assert not np.isfinite(bars(ax)).any()
+    assert ("not found again: no intervals" in ax.get_xlabel()) == (component == 1)
     assert labels(ax.yaxis) == [f"x{i}" for i in chosen]
     assert ax.get_title(loc="left") == "the 5 largest of 8 features"
     with pytest.raises(ValueError, match="component=3, but the model has 3 components"):

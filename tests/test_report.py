@@ -451,6 +451,7 @@ def test_evidence_is_told_with_its_numbers(fitted, tmp_path):
         f"{test.average_pvalues[2]:.3f}",
         f"{found['stability'].subspace_stability_[1]:.2f}",
         ", ".join(f"gene {name[1:]}" for name in found["stability"].reliable_features(0)),
+        f"{found['stability'].expected_variances[0, 1]:.3g} [{found['stability'].expected_low[0, 1]:.3g}, ",
         f"{found['influence'].values[1]:.4g}",
         "No component depends on only a few rows",
     ):

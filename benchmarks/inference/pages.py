@@ -146,6 +146,27 @@ def number(saved: dict[str, Any]) -> str:
     return "\n".join(["", *lines, ""])
 
 
+INTERVALS = ("loadings, large", "loadings, small", "target", "background", "lambda")
+NO_FIGURES = "(No figures yet: `make study STUDY=--save` writes them.)"
+
+
+def coverage(saved: dict[str, Any]) -> str:
+    """Coverage of the intervals of ``bootstrap`` in percent, and how often it names a feature that has no loading."""
+    found = saved.get("coverage")
+    if not found:
+        return f"\n{NO_FIGURES}\n"
+    heads = ["law", "given", *INTERVALS, "target, percentiles", "a false reliable feature"]
+    keys = ("given", *INTERVALS, "target, percentiles", "false reliable")
+    lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]
+    for name, row in found.items():
+        cells = (None if row.get(key) is None else f"{100 * row[key]:.1f}" for key in keys)
+        lines.append(f"| {name} | {' | '.join(cell or '' for cell in cells)} |")
+    outside = sum(row["estimate outside"] * row["n"] for row in found.values())
+    repetitions = min(row["n"] for row in found.values())
+    note = f"({repetitions} repetitions or more of each law. Intervals that exclude their own estimate: {outside:.0f}.)"
+    return "\n".join(["", *lines, "", note, ""])
+
+
 def examples(saved: dict[str, Any]) -> str:
     """Mice and demo data: the sentences, and the tables of the mice."""
     lines = [""]
@@ -165,6 +186,7 @@ MARKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "power": power,
     "number": number,
     "influence": influence,
+    "coverage": coverage,
     "examples": examples,
 }
 

@@ -31,6 +31,7 @@ from uca.inference.sample import check_sample
 from uca.inference.uniqueness import AUTO, conclude, measure, model_of_halves
 from uca.reproduce.mice import BACKGROUNDS
 
+from . import coverage
 from .influences import part as influence
 from .known import Known
 from .laws import NULLS, Draw, planted
@@ -265,6 +266,7 @@ PARTS: dict[str, Callable[[float, Known], Any]] = {
     "several": several,
     "number": number,
     "influence": influence,
+    "coverage": coverage.part,
     "timing": timing,
     "mice": mice,
     "demo": demo,

@@ -219,11 +219,21 @@ def describe_bootstrap(found: Bootstrap, model: UCA) -> dict[str, Any]:
                 "name": name,
                 "stability": float(found.stability_[i]),
                 "subspace_stability": float(found.subspace_stability_[i]),
+                "found_again": bool(found.found_again[i]),
+                "target_in_new_rows": _expected(found, i, 0),
+                "backgrounds_in_new_rows": {
+                    background: _expected(found, i, j + 1) for j, background in enumerate(found.model.background_names_)
+                },
                 "reliable_features": found.reliable_features(i),
             }
             for i, name in enumerate(component_names(model))
         ],
     }
+
+
+def _expected(found: Bootstrap, i: int, j: int) -> dict[str, float | None]:
+    parts = {"variance": found.expected_variances, "low": found.expected_low, "high": found.expected_high}
+    return {name: _number(values[i, j]) for name, values in parts.items()}
 
 
 def show_bootstrap(found: dict[str, Any]) -> None:
@@ -238,6 +248,19 @@ def show_bootstrap(found: dict[str, Any]) -> None:
         for row in found["components"]
     ]
     print_table(["component", "stability", "of the space so far", "reliable features"], rows)
+    names = list(found["components"][0]["backgrounds_in_new_rows"])
+    line(f"Variance expected in new rows of the same kind, with {100 * found['level']:g} % intervals")
+    expected = [
+        (
+            row["name"],
+            *(_spread(**part) for part in (row["target_in_new_rows"], *row["backgrounds_in_new_rows"].values())),
+        )
+        for row in found["components"]
+    ]
+    print_table(["component", "target", *(f"in {name}" for name in names)], expected)
+    lost = [row["name"] for row in found["components"] if not row["found_again"]]
+    if lost:
+        line(f"Not found again: {', '.join(lost)}. No interval for the target and no reliable features there.")
     if found["n_unconverged"]:
         line(f"{found['n_unconverged']} fits did not reach the tolerance.")
 
@@ -247,7 +270,9 @@ def _number(value: float) -> float | None:
 
 
 def _spread(variance: float | None, low: float | None, high: float | None, p: float | None = None) -> str:
-    return "" if None in (variance, low, high) else f"{variance:.3g} [{low:.3g}, {high:.3g}]"
+    if variance is None:
+        return ""
+    return f"{variance:.3g}" if None in (low, high) else f"{variance:.3g} [{low:.3g}, {high:.3g}]"
 
 
 def _p(value: float | None) -> str:

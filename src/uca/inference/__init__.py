@@ -18,7 +18,8 @@ from .influence import BackgroundInfluence
 from .leverage import RowLeverage, row_leverage
 from .number import NumberOfComponents, estimate_n_components
 from .outcome import UniquenessTest
-from .stability import Bootstrap, bootstrap
+from .resampled import Bootstrap
+from .stability import bootstrap
 from .uniqueness import uniqueness_test
 
 __all__ = [

@@ -1,4 +1,4 @@
-"""Random halves and resamples of subjects, and two datasets dealt out anew.
+"""Random halves, folds and resamples of subjects, and two datasets dealt out anew.
 
 Promises: a subject is whole on one side of a split, in every dataset that it occurs in; subjects that occur in the
 same datasets are dealt evenly, so that the halves of every dataset have as many subjects as can be.
@@ -39,6 +39,20 @@ def halves(subjects: Sequence[Array], rng: np.random.Generator) -> tuple[Array, 
 
 def _two_each(codes: Array, side: Array) -> bool:
     return min(len(np.unique(codes[side])), len(np.unique(codes[~side]))) >= 2
+
+
+def folds(subjects: Sequence[Array], n: int, rng: np.random.Generator) -> list[tuple[Array, ...]]:
+    """For every one of ``n`` folds and every dataset, which rows fall into it; every row is in one fold.
+
+    A dataset of fewer than ``n`` subjects has no rows in some folds, and never more than one subject in any.
+    """
+    everybody, pattern = patterns(subjects)
+    order = rng.permutation(len(everybody))
+    order = order[np.argsort([int(value) for value in pattern[order]], kind="stable")]
+    number = np.empty(len(everybody), dtype=int)
+    number[order] = np.arange(len(everybody)) % n
+    dealt = [number[np.searchsorted(everybody, codes)] for codes in subjects]
+    return [tuple(part == i for part in dealt) for i in range(min(n, len(everybody)))]
 
 
 def resample(subjects: Sequence[Array], rng: np.random.Generator) -> tuple[Array, ...]:

@@ -96,7 +96,7 @@ def reliable_loadings(
     Notes
     -----
     Intervals are those of single features. "Reliable" is decided for all features together, so an interval can miss 0
-    and its feature be grey; the interval of a reliable one always misses 0.
+    and its feature be grey; the interval of a reliable one always misses 0. A component that is not found again has none.
     """
     check_result(found, Bootstrap, "bootstrap")
     i = check_component(found.model, component)
@@ -113,7 +113,8 @@ def reliable_loadings(
             low, high = found.loadings_low[i, rows], found.loadings_high[i, rows]
             ax.hlines(places[those], low, high, color=shade, lw=2.0, zorder=2)
             ax.plot(values[rows], places[those], "o", color=shade, ms=6, zorder=3, label=name)
-    ax.set_xlabel(f"loading on {component_label(found.model, i)},\nwith {100 * found.level:g} % interval")
+    told = f"with {100 * found.level:g} % interval" if found.found_again[i] else "not found again: no intervals"
+    ax.set_xlabel(f"loading on {component_label(found.model, i)},\n{told}")
     list_features(ax, found.feature_names[chosen], len(values))
     legend_outside(ax)
     return ax

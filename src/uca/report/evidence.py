@@ -128,13 +128,16 @@ def _parts(test: UniquenessTest) -> tuple[Array, Array, Array]:
 
 def _stability(found: Bootstrap, model: BoundedTransformer, features: list[str]) -> dict[str, Any]:
     low, high = found.interval(found.cosines)
+    expected = (found.expected_variances, found.expected_low, found.expected_high)
     sizes = np.abs(found.model.components_)
     return {
         "n": len(found.cosines),
         "level": f"{100 * found.level:g}\u202f%",
+        "names": ["target", *found.model.background_names_],
         "rows": [
             {
                 "component": name,
+                "expected": [_interval(*ends) for ends in zip(*(part[i] for part in expected), strict=True)],
                 "cosine": f"{found.stability_[i]:.2f} [{low[i]:.2f}, {high[i]:.2f}]",
                 "space": f"{found.subspace_stability_[i]:.2f}",
                 "n_reliable": int(found.reliable[i].sum()),
@@ -179,7 +182,7 @@ def leverage(model: BoundedTransformer, data: Inputs) -> RowLeverage:
 
 
 def _interval(value: float, low: float, high: float) -> str:
-    return f"{value:.3g} [{low:.3g}, {high:.3g}]"
+    return f"{value:.3g}" if np.isnan(low) else f"{value:.3g} [{low:.3g}, {high:.3g}]"
 
 
 def _short(values: Array) -> list[list[float]]:

@@ -1,0 +1,176 @@
+"""Variances that new rows are expected to show along fitted components, with intervals.
+
+The variance of the rows that a model was fitted to is optimistic: the fit chose the components for it, so in the target it
+is too large, and in a background that a bound holds it is too small. Two estimates of that optimism are at hand. Resamples:
+a component of resampled rows has one variance in these and another in all rows, which stand for the law (Efron's optimism).
+Folds: the model is fitted without a tenth of the subjects, and these show their variance along it (cross-validation). Where
+rows are few beside features the first takes out too little and the second too much, so the mean of the two logs is taken,
+and half of their difference is part of the error. The rest of the error is the spread, over resamples, of the log of one
+variance over the other: how far the rows of a fit are from the law along their own component.
+
+Variances are in the units of the fit: each dataset is centred and scaled as it was there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from scipy.special import stdtrit
+
+from .._types import Array
+from ..estimators.bounded import BoundedTransformer
+from ..fitted import background_standard, target_standard
+from ..operators.sources.chunks import project
+from ..operators.statistics.blocks import divisor
+from .parallel import run
+from .parameters import check_model
+from .sample import Sample
+from .subjects import folds
+
+N_FOLDS, N_ROUNDS, N_HALVINGS = 10, 2, 5  # 30 fits beside those of the resamples
+PRODUCTS, SQUARES = 4.0, 7.0  # how many of them tell as much of their own spread as one normal value tells of its own
+
+
+@dataclass(frozen=True)
+class Expected:
+    """Estimates, errors of their logs, and ends of intervals, NaN where there is none; (k, m + 1), target first."""
+
+    value: Array
+    error: Array
+    low: Array
+    high: Array
+
+
+@dataclass(frozen=True)
+class AllRows:
+    """Rows of every dataset, centred and scaled as in the fit of all of them."""
+
+    arrays: tuple[Any, ...]
+    means: tuple[Array, ...]
+    factors: tuple[Array, ...]
+
+    @classmethod
+    def of(cls, sample: Sample, fitted: BoundedTransformer) -> AllRows:
+        """The rows that a model was fitted to."""
+        others = (background_standard(fitted, array) for array in sample.arrays[1:])
+        means, factors = zip(
+            *((part.mean + part.rest, part.factor) for part in (target_standard(fitted), *others)), strict=True
+        )
+        return cls(sample.arrays, means, factors)
+
+    def sums_of_squares(self, components: Array, chosen: Sequence[Array] | None = None) -> Array:
+        """Of the scores of all rows, or of those chosen, about the mean of all; (k, m + 1)."""
+        arrays = self.arrays
+        if chosen is not None:
+            arrays = tuple(array[rows] for array, rows in zip(arrays, chosen, strict=True))
+        parts = [
+            (project(array, mean, (components * factor).T) ** 2).sum(axis=0)
+            for array, mean, factor in zip(arrays, self.means, self.factors, strict=True)
+        ]
+        return np.stack(parts, axis=1)
+
+    def variances(self, sums: Array) -> Array:
+        """From sums of squares over all rows."""
+        return sums / divisor(np.array([array.shape[0] for array in self.arrays]))
+
+
+def fit_without(fold: Sequence[Array], sample: Sample, fitted: BoundedTransformer, rows: AllRows) -> tuple[Array, bool]:
+    """Sums of squares of the rows of a fold along components fitted without it, and whether that fit converged."""
+    model = sample.fit_part(check_model(fitted), [~side for side in fold], "rows without some that are held out")
+    squares = rows.sums_of_squares(model.components_.astype(float), fold)
+    return squares, model.certificate_.status == "optimal"
+
+
+@dataclass(frozen=True)
+class HeldOutRows:
+    """What rows show along components that were fitted without them.
+
+    Attributes
+    ----------
+    variances : array of shape (k, m + 1)
+        By tenths of the subjects.
+    above_average : array of shape (k,)
+        By halves: mean log of the target's variance over that of an average direction. Half of the rows knows nothing of the
+        other half, whereas nine tenths are nearly the fit itself, so only halves tell a component from noise.
+    n_unconverged : int
+    """
+
+    variances: Array
+    above_average: Array
+    n_unconverged: int
+
+
+def hold_out(
+    stream: np.random.SeedSequence, sample: Sample, fitted: BoundedTransformer, rows: AllRows, n_jobs: int | None
+) -> HeldOutRows:
+    """Fit without tenths and without halves of the subjects, several times."""
+    rng = np.random.default_rng(stream)
+    tenths = [fold for _ in range(N_ROUNDS) for fold in folds(sample.subjects, N_FOLDS, rng)]
+    halves = [
+        fold for _ in range(N_HALVINGS) for fold in folds(sample.subjects, 2, rng) if _can_be_fitted(sample, fold)
+    ]
+    found = run(fit_without, [*tenths, *halves], sample, fitted, rows, n_jobs=n_jobs)
+    sums = np.stack([squares for squares, _ in found])
+    counts = np.array([[np.count_nonzero(fold[0])] for fold in halves])
+    with np.errstate(divide="ignore"):
+        logs = np.log(sums[len(tenths) :, :, 0] / (divisor(counts) * average_variance(fitted)))
+    return HeldOutRows(
+        rows.variances(sums[: len(tenths)].sum(axis=0) / N_ROUNDS),
+        logs.mean(axis=0) if halves else np.full(sums.shape[1], -np.inf),
+        sum(not converged for _, converged in found),
+    )
+
+
+def _can_be_fitted(sample: Sample, fold: Sequence[Array]) -> bool:
+    """Whether every dataset has two subjects on each side."""
+    sides = zip(sample.subjects, fold, strict=True)
+    return all(min(len(np.unique(codes[side])), len(np.unique(codes[~side]))) >= 2 for codes, side in sides)
+
+
+def average_variance(model: BoundedTransformer) -> float:
+    """The target's variance along an average direction."""
+    total = float(model.explained_variance_[0]) / float(model.explained_variance_ratio_[0])
+    return total / model.n_features_in_
+
+
+def expected_variances(
+    in_sample: Array, by_folds: Array, resampled: Array, in_all_rows: Array, n_subjects: int, level: float
+) -> Expected:
+    """Variances that new rows are expected to show along the components of all rows.
+
+    Parameters
+    ----------
+    in_sample : array of shape (k, m + 1)
+        Of the rows of the fit.
+    by_folds : array of shape (k, m + 1)
+        Of rows that were held out, along components fitted without them.
+    resampled, in_all_rows : arrays of shape (r, k, m + 1)
+        Along the components of each resample: of its own rows, and of all rows.
+    n_subjects : int
+        Of the smallest dataset: all of them choose the components.
+    level : float
+        Of the intervals.
+    """
+    parts = (in_sample[np.newaxis], by_folds[np.newaxis], resampled, in_all_rows)
+    there = np.all([(part > 0).all(axis=0) for part in parts], axis=0)  # logs of variances that are 0 say nothing
+    fit, folds, own, whole = (np.log(np.where(there, part, 1.0)) for part in parts)
+    optimism = own - whole
+    by_resamples = fit[0] - optimism.mean(axis=0)
+    middle = (by_resamples + folds[0]) / 2
+    error = np.hypot(optimism.std(axis=0), (by_resamples - folds[0]) / 2)
+    half = student(level, n_subjects, SQUARES) * error
+    ends = (np.where(there, np.exp(middle + sign * half), np.nan) for sign in (-1, 1))
+    return Expected(np.where(there, np.exp(middle), by_folds), np.where(there, error, np.nan), *ends)
+
+
+def student(level: float, n: int, roughness: float = PRODUCTS) -> float:
+    """How many errors an interval reaches to each side, where the errors are estimated from ``n`` independent subjects.
+
+    Student's quantile with a part of the degrees of freedom that normal values would give. What a row adds to a loading is a
+    product of two scores, what it adds to a variance is a square; their kurtosis is 9 and 15 where that of normal values is
+    3, so an estimate of their spread is as rough as one from a quarter, or a seventh, of as many normal values.
+    """
+    return float(stdtrit(max(divisor(n) / roughness, 1.0), (1.0 + level) / 2))
