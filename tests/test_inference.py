@@ -18,7 +18,14 @@ from uca.inference import (
     row_leverage,
     uniqueness_test,
 )
-from uca.inference.expected import AllRows, average_variance, expected_variances, hold_out, student
+from uca.inference.expected import (
+    AllRows,
+    average_variance,
+    expected_variances,
+    freedom_of,
+    freedom_of_products,
+    hold_out,
+)
 from uca.inference.heldout import FURTHEST, _error, _measure, held_out
 from uca.inference.leverage import leverage_of
 from uca.inference.number import permute_columns
@@ -741,21 +748,33 @@ class TestBootstrap:
         # One component, one background; in every resample the target shows 20 % more than in all rows.
         spread = np.exp([[[-0.1, 0.0]], [[0.1, 0.0]]])
         whole = np.full((2, 1, 2), 2.0)
-        found = expected_variances(np.array([[3.0, 1.0]]), np.array([[2.0, 1.0]]), 1.2 * whole * spread, whole, 71, 0.9)
+        found = expected_variances(
+            np.array([[3.0, 1.0]]), np.array([[2.0, 1.0]]), 1.2 * whole * spread, whole, np.array([10.0]), 0.9
+        )
         middle = np.sqrt(3.0 / 1.2 * 2.0)
         error = np.hypot(0.1, np.log(3.0 / 1.2 / 2.0) / 2)
         assert found.value[0, 0] == pytest.approx(middle)
         assert found.error[0, 0] == pytest.approx(error)
         assert found.high[0, 0] == pytest.approx(middle * np.exp(stats.t(10).ppf(0.95) * error))
         assert found.low[0, 1] == pytest.approx(found.value[0, 1] * np.exp(-stats.t(10).ppf(0.95) * found.error[0, 1]))
-        nothing = expected_variances(np.array([[3.0, 0.0]]), np.array([[2.0, 0.5]]), whole, whole, 71, 0.9)
+        nothing = expected_variances(
+            np.array([[3.0, 0.0]]), np.array([[2.0, 0.5]]), whole, whole, np.array([10.0]), 0.9
+        )
         assert nothing.value[0, 1] == 0.5
         assert np.isnan([nothing.low[0, 1], nothing.high[0, 1]]).all()
 
-    def test_reach_of_few_subjects(self):
-        assert student(0.95, 41) == pytest.approx(stats.t(10).ppf(0.975))
-        assert student(0.95, 71, 7.0) == pytest.approx(stats.t(10).ppf(0.975))
-        assert student(0.95, 4) == pytest.approx(stats.t(1).ppf(0.975))  # never fewer degrees of freedom than one
+    def test_degrees_of_freedom(self, rng):
+        assert freedom_of_products(41) == 10.0
+        assert (freedom_of_products(9), freedom_of_products(4)) == (4.0, 3.0)
+        squares, subjects = rng.normal(size=(400, 3)) ** 2, np.repeat(np.arange(40), 10)
+        for codes, sums in ((np.arange(400), squares), (subjects, squares.reshape(40, 10, 3).sum(axis=1))):
+            kurtosis = stats.kurtosis(sums, axis=0, fisher=False)
+            np.testing.assert_allclose(
+                freedom_of(squares, codes), np.clip(2 * len(sums) / (kurtosis - 1), 4, len(sums) - 1)
+            )
+        heavy = rng.standard_t(5, size=(400, 3)) ** 2
+        assert np.all(freedom_of(heavy, np.arange(400)) < freedom_of(squares, np.arange(400)))
+        assert freedom_of(np.ones((9, 1)), np.arange(9))[0] == 8.0  # nothing varies
 
     def test_groups_widen_intervals_of_repeated_rows(self, rng):
         def repeated():

@@ -31,7 +31,8 @@ from .sample import Sample
 from .subjects import folds
 
 N_FOLDS, N_ROUNDS, N_HALVINGS = 10, 2, 5  # 30 fits beside those of the resamples
-PRODUCTS, SQUARES = 4.0, 7.0  # how many of them tell as much of their own spread as one normal value tells of its own
+PRODUCTS = 4.0  # of two normal values: as many tell of their spread what one normal value tells of its own
+FEWEST = 4.0  # degrees of freedom, where there are so many
 
 
 @dataclass(frozen=True)
@@ -71,6 +72,17 @@ class AllRows:
             for array, mean, factor in zip(arrays, self.means, self.factors, strict=True)
         ]
         return np.stack(parts, axis=1)
+
+    def freedom(self, components: Array, subjects: Sequence[Array]) -> Array:
+        """Degrees of freedom of errors of variances, (k,): the fewest of any dataset, as all of them choose components."""
+        parts = zip(self.arrays, self.means, self.factors, subjects, strict=True)
+        return np.min(
+            [
+                freedom_of(project(array, mean, (components * factor).T) ** 2, codes)
+                for array, mean, factor, codes in parts
+            ],
+            axis=0,
+        )
 
     def variances(self, sums: Array) -> Array:
         """From sums of squares over all rows."""
@@ -137,7 +149,7 @@ def average_variance(model: BoundedTransformer) -> float:
 
 
 def expected_variances(
-    in_sample: Array, by_folds: Array, resampled: Array, in_all_rows: Array, n_subjects: int, level: float
+    in_sample: Array, by_folds: Array, resampled: Array, in_all_rows: Array, freedom: Array, level: float
 ) -> Expected:
     """Variances that new rows are expected to show along the components of all rows.
 
@@ -149,8 +161,8 @@ def expected_variances(
         Of rows that were held out, along components fitted without them.
     resampled, in_all_rows : arrays of shape (r, k, m + 1)
         Along the components of each resample: of its own rows, and of all rows.
-    n_subjects : int
-        Of the smallest dataset: all of them choose the components.
+    freedom : array of shape (k,)
+        Degrees of freedom of the errors.
     level : float
         Of the intervals.
     """
@@ -161,16 +173,32 @@ def expected_variances(
     by_resamples = fit[0] - optimism.mean(axis=0)
     middle = (by_resamples + folds[0]) / 2
     error = np.hypot(optimism.std(axis=0), (by_resamples - folds[0]) / 2)
-    half = student(level, n_subjects, SQUARES) * error
+    half = student(level, freedom)[:, np.newaxis] * error
     ends = (np.where(there, np.exp(middle + sign * half), np.nan) for sign in (-1, 1))
     return Expected(np.where(there, np.exp(middle), by_folds), np.where(there, error, np.nan), *ends)
 
 
-def student(level: float, n: int, roughness: float = PRODUCTS) -> float:
-    """How many errors an interval reaches to each side, where the errors are estimated from ``n`` independent subjects.
+def freedom_of(squares: Array, codes: Array) -> Array:
+    """Degrees of freedom of an error that rests on squares, (n, k), of rows with these subjects; (k,).
 
-    Student's quantile with a part of the degrees of freedom that normal values would give. What a row adds to a loading is a
-    product of two scores, what it adds to a variance is a square; their kurtosis is 9 and 15 where that of normal values is
-    3, so an estimate of their spread is as rough as one from a quarter, or a seventh, of as many normal values.
+    An estimate of spread from n values of kurtosis c is as rough as one from 2n / (c - 1) normal values. Squares of normal
+    scores have kurtosis 15, which leaves a seventh; heavy tails leave less, sums over the rows of a subject more.
     """
-    return float(stdtrit(max(divisor(n) / roughness, 1.0), (1.0 + level) / 2))
+    everybody, place = np.unique(codes, return_inverse=True)
+    n = len(everybody)
+    sums = np.zeros((n, squares.shape[1]))
+    np.add.at(sums, place, squares)
+    sums -= sums.mean(axis=0)
+    second, fourth = (np.mean(sums**power, axis=0) for power in (2, 4))
+    kurtosis = np.divide(fourth, second**2, out=np.full(len(second), 3.0), where=second > 0)
+    return np.clip(2.0 * n / np.maximum(kurtosis - 1.0, 1.0), min(FEWEST, divisor(n)), divisor(n))
+
+
+def student(level: float, freedom: Any) -> Any:
+    """How many errors an interval reaches to each side."""
+    return stdtrit(freedom, (1.0 + level) / 2)
+
+
+def freedom_of_products(n: int) -> float:
+    """Degrees of freedom of an error that rests on products of two scores, as those of loadings do, of n subjects."""
+    return max(divisor(n) / PRODUCTS, min(FEWEST, divisor(n)))

@@ -31,7 +31,7 @@ import numpy as np
 from .._parameters import check_choice, check_n_components, check_number, check_positive_int, seed_from
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
-from .expected import AllRows, expected_variances, hold_out, student
+from .expected import AllRows, expected_variances, freedom_of_products, hold_out, student
 from .parallel import run, streams
 from .parameters import check_model
 from .resampled import FOUND_AGAIN, Bootstrap
@@ -114,18 +114,18 @@ def bootstrap(
     )
     held_out = hold_out(fold_seed, sample, fitted, rows, n_jobs)
     in_sample = np.column_stack([fitted.explained_variance_, fitted.background_variance_]).astype(float)
-    n = min(sample.n_subjects)
-    expected = expected_variances(in_sample, held_out.variances, variances, whole, n, level)
-    stability = np.median(cosines, axis=0)
-    # One-sided, by the error of half of the rows: halvings share rows, so that their mean is not much surer than one.
-    exists = held_out.above_average > student(2.0 * level - 1.0, n) * np.sqrt(2.0) * expected.error[:, 0]
-    again = (stability >= FOUND_AGAIN) & exists
-    reach = np.where(again, student(level, n), np.nan)
     values, multipliers = fitted.components_.astype(float), fitted.lambdas_.astype(float)
+    freedom = rows.freedom(values, sample.subjects)
+    expected = expected_variances(in_sample, held_out.variances, variances, whole, freedom, level)
+    stability, df = np.median(cosines, axis=0), freedom_of_products(min(sample.n_subjects))
+    # One-sided, by the error of half of the rows: halvings share rows, so that their mean is not much surer than one.
+    exists = held_out.above_average > student(2.0 * level - 1.0, df) * np.sqrt(2.0) * expected.error[:, 0]
+    again = (stability >= FOUND_AGAIN) & exists
+    reach = np.where(again, student(level, df), np.nan)
     error = np.maximum(_distance(loadings, values), SPREAD_FLOOR)
     half, lambda_half = reach[:, np.newaxis] * error, reach[0] * _distance(lambdas, multipliers)
     # Measured: without the stability here, some loading that is 0 was called reliable in 6 to 9 % of runs, not in 5.
-    certain = student(1.0 - (1.0 - level) / sample.n_features, n) / np.maximum(stability, FOUND_AGAIN)
+    certain = student(1.0 - (1.0 - level) / sample.n_features, df) / np.maximum(stability, FOUND_AGAIN)
     names = sample.columns or [f"x{i}" for i in range(sample.n_features)]
     return Bootstrap(
         model=fitted,
