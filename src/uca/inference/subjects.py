@@ -1,4 +1,4 @@
-"""Random halves and resamples of subjects.
+"""Random halves, folds and resamples of subjects.
 
 Promises: a subject is whole on one side of a split, in every dataset that it occurs in; subjects that occur in the
 same datasets are dealt evenly, so that the halves of every dataset have as many subjects as can be.
@@ -35,6 +35,14 @@ def halves(subjects: Sequence[Array], rng: np.random.Generator) -> tuple[Array, 
     raise ValueError(
         "groups cannot be split so that every dataset has subjects on both sides: too few occur in the same datasets"
     )
+
+
+def folds(subjects: Sequence[Array], n: int, rng: np.random.Generator) -> list[tuple[Array, ...]]:
+    """For every one of ``n`` folds and every dataset, which rows are in the fold; every subject is in one of them."""
+    everybody, pattern = patterns(subjects)
+    order = rng.permutation(len(everybody))
+    order = order[np.argsort([int(value) for value in pattern[order]], kind="stable")]
+    return [tuple(np.isin(codes, everybody[order[fold::n]]) for codes in subjects) for fold in range(n)]
 
 
 def _two_each(codes: Array, side: Array) -> bool:

@@ -1,0 +1,76 @@
+"""What a fit says of new rows, in words, and the warning where that is far from what its own rows show.
+
+Three statements are kept apart everywhere: *solved* (the certificate: these rows, this problem), *expected* (what new rows
+of the same kind should show, :mod:`.expected`) and *real* (the test on held-out rows).
+"""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from .._types import Array
+from .._validation import label_of
+
+if TYPE_CHECKING:
+    from ..dual import Certificate
+    from .bounded import BoundedTransformer
+
+FAR = 2.0  # times the bound: from there on a bound that is kept in these rows does not stand alone
+NO_PREDICTION = "no usable prediction: the bound holds for these rows only"
+
+
+def is_far(expected: Any, bounds: Any) -> Array:
+    """Where the variance to expect on new rows is above twice the bound, or cannot be predicted."""
+    return np.asarray(expected) > FAR * np.asarray(bounds)
+
+
+def about(value: float) -> str:
+    """A prediction: two digits, without an exponent where that is readable."""
+    return f"{float(f'{value:.2g}'):g}"
+
+
+def in_both(value: float, expected: float) -> str:
+    """Variance in the rows of a fit, and in new ones."""
+    new = f"about {about(expected)} expected in new ones" if np.isfinite(expected) else NO_PREDICTION
+    return f"{value:#.3g} in these rows; {new}"
+
+
+def first_is_far(model: BoundedTransformer) -> Array:
+    """For each background whether the first component is expected far above the bound; False where nothing is known."""
+    expected = getattr(model, "expected_background_variance_", None)
+    return np.zeros(len(model.bounds_), dtype=bool) if expected is None else is_far(expected[0], model.bounds_)
+
+
+def with_expectation(
+    fitted: dict[str, Any], names: Sequence[str], n_rows: Sequence[int] | None, prefix: str
+) -> dict[str, Any]:
+    """Fitted attributes whose certificates say where new rows will not keep a bound; each such place is warned of once."""
+    if n_rows is None:
+        return fitted
+    expected, bounds = fitted["expected_background_variance_"], fitted["bounds_"]
+    certificates: list[Certificate] = []
+    for i, certificate in enumerate(fitted["certificates_"]):
+        far = np.flatnonzero(is_far(expected[i], bounds)).tolist()
+        told = [
+            f"along {prefix}{i + 1} the variance in {label_of(names[j])} is "
+            f"{in_both(fitted['background_variance_'][i, j], expected[i, j])} "
+            f"(bound {bounds[j]:.3g}, {n_rows[1 + j]} rows"
+            + (f", about {about(fitted['rows_used_'][j])} used up by the fit)" if i == 0 else ")")
+            for j in far
+        ]
+        if told:
+            message = "That is for these rows: " + "; ".join(told) + "."
+            warnings.warn(
+                f"the bounds hold for these rows, and new ones are expected to exceed them: {'; '.join(told)}. More rows of "
+                "the background, or fewer features, bring the two together",
+                UserWarning,
+                stacklevel=5,
+            )
+            certificate = replace(certificate, message=f"{certificate.message} {message}")
+        certificates.append(certificate)
+    return {**fitted, "certificate_": certificates[0], "certificates_": tuple(certificates)}
