@@ -24,6 +24,10 @@ FAR = 2.0  # times the bound: from there on a bound that is kept in these rows d
 NO_PREDICTION = "no usable prediction: the bound holds for these rows only"
 
 
+class NewRowsWarning(UserWarning):
+    """New background rows are expected to vary more than twice the bound, along a component that keeps it in the fit."""
+
+
 def is_far(expected: Any, bounds: Any) -> Array:
     """Where the variance to expect on new rows is above twice the bound, or cannot be predicted."""
     return np.asarray(expected) > FAR * np.asarray(bounds)
@@ -68,7 +72,7 @@ def with_expectation(
             warnings.warn(
                 f"the bounds hold for these rows, and new ones are expected to exceed them: {'; '.join(told)}. More rows of "
                 "the background, or fewer features, bring the two together",
-                UserWarning,
+                NewRowsWarning,
                 stacklevel=5,
             )
             certificate = replace(certificate, message=f"{certificate.message} {message}")

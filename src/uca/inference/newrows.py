@@ -9,6 +9,7 @@ all folds is the variance to expect of new subjects. It errs to the high side, a
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any
 
@@ -17,7 +18,7 @@ import numpy as np
 from .._parameters import check_n_components, check_positive_int, seed_from
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
-from ..estimators.newrows import in_both, is_far
+from ..estimators.newrows import NewRowsWarning, in_both, is_far
 from ..estimators.summary import Summary, prediction, text_table
 from ..fitted import background_standard, scores_by
 from .parallel import run
@@ -176,8 +177,11 @@ def expected_background_variance(
     ]
     squares = [np.concatenate(parts) for parts in zip(*found, strict=True)]
     expected, error = zip(*map(_over_subjects, squares, codes), strict=True)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", NewRowsWarning)  # the result says it better
+        fitted = sample.fit(check_model(model, n_components=refit.n_components))
     return ExpectedVariance(
-        model=sample.fit(check_model(model, n_components=refit.n_components)),
+        model=fitted,
         expected=np.stack(expected, axis=1),
         error=np.stack(error, axis=1),
         n_folds=n_folds,
