@@ -11,6 +11,7 @@ from ._pool import pool
 from .dual import Certificate, DualResult
 from .estimators.cpca import CPCA, ContrastiveResult
 from .estimators.cpca_plus_plus import CPCAPlusPlus
+from .estimators.newrows import NewRowsWarning
 from .estimators.uca import UCA
 from .operators.statistics.moments import Moments
 from .persistence import load, save
@@ -28,6 +29,7 @@ __all__ = [
     "DualResult",
     "InfeasibleBoundsError",
     "Moments",
+    "NewRowsWarning",
     "__version__",
     "load",
     "pool",
