@@ -3,14 +3,15 @@
 The truth is the population variance along the fitted component, in the units of the fit: with ``scale=True`` each feature
 is divided by the deviation that the background's own rows had in the fit. Laws: three shared factors (strong, weak or none;
 with several backgrounds each has loadings of its own around the shared ones), a direction of the target's own (or none),
-features in equal or unequal units.
+features in equal or unequal units. Rows are normal; other laws have the same covariances.
 """
 
 from __future__ import annotations
 
 import warnings
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -28,7 +29,43 @@ BACKGROUND_ROWS = (15, 20, 30, 50, 100, 200, 500)
 FACTORS = {"strong": 1.0, "weak": 0.25, "none": 0.0}
 OF_BACKGROUND = 0.3  # how far loadings of several backgrounds differ
 N_FITS = 400
+N_OTHERS = 100  # of each law that is not normal
 NEAR, TOO_FAR = 1.5, 4.0  # times the bound: what is called near, and what must then not be true
+
+
+Parts = tuple[np.ndarray, np.ndarray]  # factors of rows, (n, f), and their noise, (n, p): of variance 1, uncorrelated
+
+
+def normal(rng: np.random.Generator, n: int, f: int, p: int) -> Parts:
+    return rng.normal(size=(n, f)), rng.normal(size=(n, p))
+
+
+def heavy(rng: np.random.Generator, n: int, f: int, p: int) -> Parts:
+    """Whole rows far away: a multivariate t with five degrees of freedom."""
+    far = np.sqrt(3.0 / rng.chisquare(5, size=(n, 1)))
+    return far * rng.normal(size=(n, f)), far * rng.normal(size=(n, p))
+
+
+def skewed(rng: np.random.Generator, n: int, f: int, p: int) -> Parts:
+    return rng.exponential(size=(n, f)) - 1.0, rng.exponential(size=(n, p)) - 1.0
+
+
+def rare(rng: np.random.Generator, n: int, f: int, p: int) -> Parts:
+    """Every factor lives in one row of ten: a small background may not show it at all."""
+    return (rng.random((n, f)) < 0.1) * rng.normal(size=(n, f)) / np.sqrt(0.1), rng.normal(size=(n, p))
+
+
+LAWS: dict[str, Callable[..., Parts]] = {
+    "normal": normal,
+    "heavy tails (multivariate t5)": heavy,
+    "skewed (exponential)": skewed,
+    "factors in one row of ten": rare,
+}
+
+
+def factor_rows(rng: np.random.Generator, n: int, loadings: np.ndarray, law: Callable[..., Parts]) -> np.ndarray:
+    factors, noise = law(rng, n, *loadings.shape)
+    return factors @ loadings + noise
 
 
 @dataclass(frozen=True)
@@ -59,8 +96,9 @@ def setting(rng: np.random.Generator) -> Setting:
     )
 
 
-def one_fit(seed: int) -> list[dict[str, Any]]:
+def one_fit(seed: int, law: str = "normal") -> list[dict[str, Any]]:
     """Prediction and truth for every component and background of one fit."""
+    rows = partial(factor_rows, law=LAWS[law])
     rng = np.random.default_rng([seed, 8])
     s = setting(rng)
     deviations = np.exp(rng.normal(size=s.p) / 2) if s.units else np.ones(s.p)
@@ -97,11 +135,6 @@ def one_fit(seed: int) -> list[dict[str, Any]]:
                 }
             )
     return found
-
-
-def rows(rng: np.random.Generator, n: int, loadings: np.ndarray) -> np.ndarray:
-    """Normal rows of a factor model with unit noise."""
-    return rng.normal(size=(n, len(loadings))) @ loadings + rng.normal(size=(n, loadings.shape[1]))
 
 
 def judge(found: Sequence[dict[str, Any]]) -> dict[str, Any]:
@@ -149,6 +182,9 @@ def part(scale: float, known: dict[str, Any]) -> dict[str, Any]:
     fits = Parallel(n_jobs=-1)(delayed(one_fit)(seed) for seed in range(max(40, round(N_FITS * scale))))
     found = [row for fit in fits for row in fit]
     table = {name: judge(chosen) for name, chosen in kinds(found).items() if chosen}
+    for law in list(LAWS)[1:]:
+        others = Parallel(n_jobs=-1)(delayed(one_fit)(seed, law) for seed in range(max(20, round(N_OTHERS * scale))))
+        table[f"UC1, {law}"] = judge([row for fit in others for row in fit if row["component"] == 1])
     for name, row in table.items():
         print(
             f"{name:<22} n {row['n']:4d}  usable {row['usable']:.2f}  median {row['median']:.2f} "

@@ -121,7 +121,7 @@ def newrows(saved: dict[str, Any]) -> str:
         f"{100 * row['in rows, within 2']:.0f} % | {row['near, but far']} |"
         for name, row in found["table"].items()
     ]
-    lines += ["", f"({found['n_fits']} fits; n counts backgrounds.)"]
+    lines += ["", f"({found['n_fits']} fits of normal rows; n counts backgrounds.)"]
     if found.get("mice"):
         heads = ("in the rows of the fit", "predicted", "rows left out", "mice left out")
         lines += ["", f"| mouse proteins, UC1 in | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
