@@ -97,7 +97,7 @@ def test_few_rows_are_exact_and_many_within_the_error_of_random_vectors():
         values, vectors = np.linalg.eigh(contrast)
         v = vectors[:, -1:]
         pencil = DensePencil(np.stack([a, b]))
-        found = expected(pencil, Solution(v, values[-1:], np.array([[0.4]]), pencil.variances(v), [n_rows], True))
+        found = expected(pencil, Solution(v, values[-1:], np.array([[0.4]]), pencil.products(v), [n_rows], True))
         q = np.linalg.qr(np.hstack([v, b @ v]), mode="complete")[0][:, 2:]
         inverse = np.linalg.inv(values[-1] * np.eye(size - 2) - q.T @ contrast @ q)
         assert found.rows_used[0, 0] == pytest.approx(1 + 0.4 * np.trace(q.T @ b @ q @ inverse), rel=accuracy)
@@ -110,7 +110,7 @@ def test_products_alone_give_it_too():
     known = DensePencil(np.stack([a, b]))
     pencil = OperatorPencil([LinearCombination((op,), (1.0,)) for op in known.operators], 80)
     v = vectors[:, ::-1][:, :1]
-    solution = Solution(v, values[-1:], np.array([[0.5]]), known.variances(v), [500], True)
+    solution = Solution(v, values[-1:], np.array([[0.5]]), known.products(v), [500], True)
     assert expected(pencil, solution).rows_used == pytest.approx(expected(known, solution).rows_used, rel=0.2)
 
 
@@ -190,8 +190,12 @@ def test_a_warning_above_twice_the_bound(wide):
     assert value > 2 * model.bounds_[0]
     told = f"1.00 in these rows; about {about(value)} expected in new ones"
     assert told in str(caught[0].message)
-    assert told in model.certificate_.message  # "optimal" does not stand alone
     assert "Optimal" in model.certificate_.message
+    # ... which does not stand alone.
+    assert (
+        f"new rows of background 'control' (20 rows): about {about(value)} times the bound"
+        in model.certificate_.message
+    )
     text = " ".join(str(model.summary()).split())
     assert told in text
     assert "control, new rows" in text
@@ -204,7 +208,7 @@ def test_nothing_is_said_where_rows_suffice():
         warnings.simplefilter("error")
         model = UCA().fit(target, backgrounds=backgrounds)
     assert model.expected_background_variance_[0, 0] < 1.3
-    assert "new ones" not in model.certificate_.message
+    assert "new rows" not in model.certificate_.message
 
 
 def test_nine_rows_in_ten_used_up_give_no_prediction():

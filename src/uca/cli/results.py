@@ -16,7 +16,7 @@ from rich.text import Text
 
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer, component_names
-from ..estimators.newrows import NO_PREDICTION
+from ..estimators.newrows import NO_PREDICTION, far_lines
 from ..estimators.summary import exceeds_bound, prediction
 from ..io import Table
 from .inputs import Study
@@ -163,6 +163,11 @@ def show(found: dict[str, Any]) -> None:
         line("new rows: expected in rows of the same kind that were not in the fit, if rows are independent")
     if any(value is None for row in components for value in row.get("expected_background_variance", {}).values()):
         line(f"none: {NO_PREDICTION}")
+    if new:
+        expected = [np.inf if v is None else v for v in components[0]["expected_background_variance"].values()]
+        names = [row["name"] for row in backgrounds]
+        for told in far_lines(components[0]["name"], names, variances[0], np.array(expected), np.array(bounds)):
+            line(f"{told[0].upper()}{told[1:]}.")
     if "certificate" in found:
         line(found["certificate"]["message"])
     if "alpha" in found:

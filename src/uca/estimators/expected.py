@@ -41,7 +41,7 @@ from scipy.linalg import LinAlgError, cho_solve, cholesky, lapack
 
 from .._types import Array
 from ..operators.contract.operator import CovarianceOperator
-from ..operators.contract.pencil import Pencil
+from ..operators.contract.pencil import Pencil, variances_of
 from ..operators.eigen.span import orthonormal
 from ..operators.statistics.blocks import divisor
 
@@ -74,8 +74,8 @@ class Solution:
     vectors : array of shape (size, k)
     eigenvalues : array of shape (k,)
     lambdas : array of shape (k, m)
-    variances : array of shape (m + 1, k)
-        Of target and backgrounds along the vectors.
+    products : array of shape (m + 1, size, k)
+        Of target and backgrounds with the vectors.
     n_rows : sequence of int
         Of the backgrounds.
     joint : bool
@@ -85,9 +85,14 @@ class Solution:
     vectors: Array
     eigenvalues: Array
     lambdas: Array
-    variances: Array
+    products: Array
     n_rows: Sequence[int]
     joint: bool
+
+    @cached_property
+    def variances(self) -> Array:
+        """Of target and backgrounds along the vectors, (m + 1, k)."""
+        return variances_of(self.vectors, self.products)
 
 
 def expected(pencil: Pencil, solution: Solution, seed: int = 0) -> Expected:
@@ -114,8 +119,7 @@ def _traces(pencil: Pencil, solution: Solution, i: int, freedom: Array, seed: in
     first, second = np.zeros(len(lambdas)), np.zeros(len(lambdas))
     if not active:
         return first, second
-    v = solution.vectors[:, i : i + 1]
-    fixed = np.hstack([solution.vectors[:, : i + 1], *(pencil.backgrounds[j] @ v for j in active)])
+    fixed = np.hstack([solution.vectors[:, : i + 1], solution.products[1:][active, :, i].T])
     inside = Inside(pencil, np.concatenate([[1.0], -lambdas]), orthonormal(fixed / np.linalg.norm(fixed, axis=0)))
     widened = 2.0 * float(np.max(spent / freedom)) if i else 0.0
     size = float(solution.variances[0, i] + spent.sum())
@@ -192,15 +196,20 @@ class Resolvent(ABC):
         vectors = np.random.default_rng(self._seed).choice([-1.0, 1.0], size=(size, self.n_vectors))
         return vectors, self @ vectors, self.n_vectors
 
+    def _image(self, j: int) -> Array:
+        """``B_j R V``."""
+        return self.inside.pencil.backgrounds[j] @ self._moved[1]
+
     def traces(self, j: int, n_rows: int) -> tuple[float, float]:
         """``tr(B_j R)`` and ``tr(B_j R^2)`` for a background of ``n_rows`` rows."""
-        background, size = self.inside.pencil.backgrounds[j], self.inside.pencil.size
+        size = self.inside.pencil.size
         if self.exact_up_to < size and n_rows <= FEW_ROWS and self.inside.pencil.in_memory:
+            background = self.inside.pencil.backgrounds[j]
             factor = _factor(background, np.random.default_rng(self._seed).standard_normal((size, n_rows)))
             moved = self @ factor
             return float(np.sum(factor * moved)), float(np.sum(moved**2))
         vectors, moved, count = self._moved
-        image = background @ moved
+        image = self._image(j)
         return float(np.sum(vectors * image)) / count, float(np.sum(moved * image)) / count
 
 
@@ -240,7 +249,7 @@ class ByProducts(Resolvent):
             going = squares > goal
             if not going.any():
                 break
-            image = self._image(direction)
+            image = self._inverse(direction)
             curvature = np.einsum("sk,sk->k", direction, image)
             step = np.divide(squares, curvature, out=np.zeros_like(squares), where=going & (curvature > 0))
             solution += step * direction
@@ -253,7 +262,15 @@ class ByProducts(Resolvent):
     def whole(self) -> Array:
         return self @ np.eye(self.inside.pencil.size)
 
-    def _image(self, vectors: Array) -> Array:
+    @cached_property
+    def _images(self) -> Array:
+        return self.inside.pencil.products(self._moved[1])  # one pass for all backgrounds
+
+    def _image(self, j: int) -> Array:
+        return self._images[1 + j]
+
+    def _inverse(self, vectors: Array) -> Array:
+        """``(mu I - C) V`` inside."""
         contrast = np.tensordot(self.inside.weights, self.inside.pencil.products(vectors), axes=1)
         return self.inside.project(self._mu * vectors - contrast)
 

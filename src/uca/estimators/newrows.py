@@ -53,28 +53,38 @@ def first_is_far(model: BoundedTransformer) -> Array:
 def with_expectation(
     fitted: dict[str, Any], names: Sequence[str], n_rows: Sequence[int] | None, prefix: str
 ) -> dict[str, Any]:
-    """Fitted attributes whose certificates say where new rows will not keep a bound; each such place is warned of once."""
+    """Fitted attributes whose certificates say where new rows will not keep a bound; a warning tells each such component."""
     if n_rows is None:
         return fitted
     expected, bounds = fitted["expected_background_variance_"], fitted["bounds_"]
     certificates: list[Certificate] = []
     for i, certificate in enumerate(fitted["certificates_"]):
-        far = np.flatnonzero(is_far(expected[i], bounds)).tolist()
-        told = [
-            f"along {prefix}{i + 1} the variance in {label_of(names[j])} is "
-            f"{in_both(fitted['background_variance_'][i, j], expected[i, j])} "
-            f"(bound {bounds[j]:.3g}, {n_rows[1 + j]} rows"
-            + (f", about {about(fitted['rows_used_'][j])} used up by the fit)" if i == 0 else ")")
-            for j in far
-        ]
+        name, own = f"{prefix}{i + 1}", fitted["background_variance_"][i]
+        told = far_lines(name, [label_of(background) for background in names], own, expected[i], bounds)
         if told:
-            message = "That is for these rows: " + "; ".join(told) + "."
             warnings.warn(
                 f"the bounds hold for these rows, and new ones are expected to exceed them: {'; '.join(told)}. More rows of "
                 "the background, or fewer features, bring the two together",
                 NewRowsWarning,
                 stacklevel=5,
             )
+            message = _for_these_rows(name, names, expected[i], bounds, n_rows[1:])
             certificate = replace(certificate, message=f"{certificate.message} {message}")
         certificates.append(certificate)
     return {**fitted, "certificate_": certificates[0], "certificates_": tuple(certificates)}
+
+
+def far_lines(component: str, backgrounds: Sequence[str], own: Array, expected: Array, bounds: Array) -> list[str]:
+    """For each background that is expected far above its bound: the variance in these rows, and in new ones."""
+    far = np.flatnonzero(is_far(expected, bounds)).tolist()
+    return [f"along {component} the variance in {backgrounds[j]} is {in_both(own[j], expected[j])}" for j in far]
+
+
+def _for_these_rows(component: str, names: Sequence[str], expected: Array, bounds: Array, n_rows: Sequence[int]) -> str:
+    """What a certificate adds, in no units."""
+    told = []
+    for j in np.flatnonzero(is_far(expected, bounds)).tolist():
+        times = expected[j] / bounds[j] if bounds[j] > 0 else np.inf
+        new = f"about {about(times)} times the bound" if np.isfinite(times) else NO_PREDICTION
+        told.append(f"{label_of(names[j])} ({n_rows[j]} rows): {new}")
+    return f"That is for these rows. Expected along {component} in new rows of {'; of '.join(told)}."

@@ -107,8 +107,7 @@ class Problem:
         """
         if self.n_rows is None:
             return {"expected_background_variance_": None, "rows_used_": None}
-        variances = self.eigen.variances(vectors)
-        solution = Solution(vectors, eigenvalues, lambdas, variances, self.n_rows[1:], joint)
+        solution = Solution(vectors, eigenvalues, lambdas, self.eigen.products(vectors), self.n_rows[1:], joint)
         found = expected(self.pencil, solution, self.seed)
         own = in_user_units(found.variance, self.powers[1:])
         return {"expected_background_variance_": own, "rows_used_": found.rows_used[0].copy()}

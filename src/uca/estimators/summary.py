@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._types import Array
-from .newrows import NO_PREDICTION
+from .newrows import NO_PREDICTION, far_lines
 
 if TYPE_CHECKING:
     from .bounded import BoundedTransformer
@@ -57,6 +57,15 @@ def summarise(model: BoundedTransformer) -> Summary:
         lines += wrap(NEW_ROWS, LINE_WIDTH)
         if not np.isfinite(expected).all():
             lines.append(f"none: {NO_PREDICTION}.")
+        told = far_lines(
+            f"{model.component_prefix}1",
+            model.background_names_,
+            model.background_variance_[0],
+            expected[0],
+            model.bounds_,
+        )
+        for line in told:
+            lines += wrap(f"{line[0].upper()}{line[1:]}.", LINE_WIDTH)
     lines += ["", *wrap(model.certificate_.message, LINE_WIDTH)]
     if m:
         lines += wrap(POINTER, LINE_WIDTH)
