@@ -107,7 +107,10 @@ def expected(pencil: Pencil, solution: Solution, seed: int = 0) -> Expected:
         share = used[i] / freedom
         length = own * (lambdas / freedom) ** 2 * second
         usable = share < USED_UP
-        variance[i] = np.where(usable, own / np.where(usable, (1.0 - share) ** 2 + length, 1.0), np.inf)
+        less = np.where(usable, (1.0 - share) ** 2 + length, 1.0)
+        if i == 0 or not solution.joint:  # chosen to vary little there: new rows do not vary less
+            less = np.minimum(less, 1.0)
+        variance[i] = np.where(usable, own / less, np.inf)
     return Expected(used, variance)
 
 
