@@ -7,6 +7,7 @@ import warnings
 import numpy as np
 import pytest
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 import uca
 from uca import UCA
@@ -166,6 +167,46 @@ def test_it_holds_on_new_rows():
         used.append(model.background_variance_[0, 0] / truth)
     assert 0.75 < np.median(found) < 1.33
     assert np.median(used) < 0.6
+
+
+def odd(name):
+    rng = np.random.default_rng(0)
+    x = rng.normal(size=(12, 6))
+    return {
+        "two rows": (x, [rng.normal(size=(2, 6))]),
+        "one feature": (x[:, :1], [rng.normal(size=(9, 1))]),
+        "two features": (x[:, :2], [rng.normal(size=(9, 2)), rng.normal(size=(8, 2))]),
+        "the target itself": (x, [x.copy(), x.copy()]),
+        "equal features": (x[:, [0, 0, 1, 1, 2, 2]], [rng.normal(size=(9, 3))[:, [0, 0, 1, 1, 2, 2]]]),
+        "one direction": (x, [rng.normal(size=(9, 1)) @ rng.normal(size=(1, 6))]),
+        "all directions alike": (x, [np.vstack([np.eye(6), -np.eye(6)])]),
+        "units far apart": (x * 10.0 ** np.arange(-9, 9, 3), [rng.normal(size=(9, 6)) * 10.0 ** np.arange(-9, 9, 3)]),
+    }[name]
+
+
+NAMES = ["two rows", "one feature", "two features", "the target itself", "equal features", "one direction"]
+
+
+@pytest.mark.parametrize("representation", ["auto", "implicit"])
+@pytest.mark.parametrize("scale", [True, False])
+@pytest.mark.parametrize("name", [*NAMES, "all directions alike", "units far apart"])
+def test_odd_data_give_numbers(name, scale, representation):
+    target, backgrounds = odd(name)
+    k = min(2, target.shape[1])
+    for components in (
+        ("joint",) if name == "two features" else ("joint", "sequential")
+    ):  # no second one keeps the bounds
+        model = UCA(k, scale=scale, representation=representation, components=components)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", NewRowsWarning)
+            warnings.simplefilter("ignore", ConvergenceWarning)  # units far apart
+            model.fit(target, backgrounds=backgrounds)
+        found = model.expected_background_variance_
+        assert found.shape == (k, len(backgrounds))
+        assert (found >= 0).all()
+        # To rounding of the variance itself, where units are far apart.
+        assert (found[0] >= (1 - 1e-9) * model.background_variance_[0] - 1e-9 * model.bounds_).all()
+        assert (model.rows_used_ >= 1).all()
 
 
 # --- where it is kept and what is said ---------------------------------------------------------------------------------

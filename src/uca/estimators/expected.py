@@ -92,7 +92,7 @@ class Solution:
     @cached_property
     def variances(self) -> Array:
         """Of target and backgrounds along the vectors, (m + 1, k)."""
-        return variances_of(self.vectors, self.products)
+        return np.maximum(variances_of(self.vectors, self.products), 0.0)  # rounding may put it below
 
 
 def expected(pencil: Pencil, solution: Solution, seed: int = 0) -> Expected:
@@ -130,8 +130,8 @@ def _traces(pencil: Pencil, solution: Solution, i: int, freedom: Array, seed: in
     if resolvent is None:
         first[active] = np.inf
         return first, second
-    for j in active:
-        first[j], second[j] = resolvent.traces(j, solution.n_rows[j])
+    for j in active:  # negative only by the error of a method that does not converge; its size still tells
+        first[j], second[j] = np.abs(resolvent.traces(j, solution.n_rows[j]))
     if solution.joint and i:
         earlier = solution.variances[1:][active, :i]
         moved = 2.0 * (lambdas / freedom)[active, np.newaxis] * (own[active, np.newaxis] + earlier)
