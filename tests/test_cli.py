@@ -27,6 +27,7 @@ from commands import NAMES, SAME_FIT, SHARED, UNIQUE, good, named, run, write_ta
 
 from uca.cli.destination import new_folder
 from uca.cli.program import explain
+from uca.estimators.newrows import about
 
 FILES = {"scores.csv", "components.csv", "summary.json", "model.skops", "report.html"}
 
@@ -256,12 +257,36 @@ class TestTransform:
         assert result.exit_code == 1
         assert "less.csv lacks column 'gene1'" in result.stderr
 
+    def test_new_rows_are_told_beside_the_certificate(self, folder, page, rng):
+        names = [f"g{i}" for i in range(300)]
+        loadings = rng.normal(size=(3, 300))
+        for name, n in (("few", 30), ("fewer", 15)):
+            rows_ = rng.normal(size=(n, 3)) @ loadings + rng.normal(size=(n, 300))
+            pd.DataFrame(rows_, columns=names).to_csv(f"{name}.csv", index=False)
+        shown = " ".join(good("fit", "few.csv", "-b", "fewer.csv", "-o", "out2").stdout.split())
+        model = uca.load("out2/model.skops")
+        told = f"1.00 in these rows; about {about(model.expected_background_variance_[0, 0])} expected in new ones"
+        assert told in shown
+        assert told in " ".join(good("info", "out2").stdout.split())
+        found = json.loads(Path("out2/summary.json").read_text())
+        assert any("new ones are expected to exceed them" in note for note in found["notes"])
+        model.expected_background_variance_[:] = np.inf  # nine rows in ten used up
+        uca.save(model, "used.skops")
+        assert "none: no usable prediction: the bound holds for these rows only" in good("info", "used.skops").stdout
+        assert json.loads(good("info", "used.skops", "--json").stdout)["components"][0][
+            "expected_background_variance"
+        ] == {"fewer": None}
+
     def test_info(self, fitted):
         result = good("info", "out")
         assert "features: gene0, gene1" in result.stdout
         found = json.loads(good("info", "out/model.skops", "--json").stdout)
         assert found["features"] == NAMES
         assert found["backgrounds"][0]["lambda"] == pytest.approx(fitted.lambdas_[0])
+        kept = found["components"][0]["expected_background_variance"]["control"]
+        assert kept == pytest.approx(fitted.expected_background_variance_[0, 0])
+        assert found["backgrounds"][0]["rows_used"] == pytest.approx(fitted.rows_used_[0])
+        assert "in control, new" in " ".join(result.stdout.split())
         Path("out/model.skops").write_text("nonsense")
         broken = run("info", "out")
         assert broken.exit_code == 1

@@ -11,7 +11,7 @@ from functools import cache
 
 import numpy as np
 import pytest
-from benchmarks.inference import coverage, laws, pages, rivals, sceptic, study
+from benchmarks.inference import coverage, laws, newrows, pages, rivals, sceptic, study
 from scipy import linalg, stats
 
 from uca import UCA
@@ -190,6 +190,41 @@ def test_page_shows_what_was_measured():
         assert holds or (name in sceptic.CAUTIONED and found["cautioned"] >= 0.9), name
     for name, found in saved["counting"].items():
         assert found["rate"] <= 0.06, name
+
+
+def test_predictions_for_new_rows():
+    """Sixty fits of the study: what the page shows of four hundred, with room for so few."""
+    found = [row for seed in range(60) for row in newrows.one_fit(seed)]
+    first = newrows.judge(newrows.kinds(found)["UC1"])
+    assert 0.8 < first["median"] < 1.3
+    assert first["within 2"] >= 0.9
+    assert first["near, but far"] == 0
+    # The rows of the fit themselves tell much less.
+    assert first["in rows, within 2"] < 0.85
+
+
+def test_the_truth_of_the_study_is_the_variance_of_new_rows():
+    setting = newrows.setting(np.random.default_rng([7, 8]))
+    for law in newrows.LAWS.values():
+        rng = np.random.default_rng(0)
+        loadings, v = rng.normal(size=(3, setting.p)), rng.normal(size=setting.p)
+        scores = np.concatenate([newrows.factor_rows(rng, 2000, loadings, law) @ v for _ in range(10)])
+        truth = v @ v + np.sum((loadings @ v) ** 2)
+        assert np.mean(scores**2) == pytest.approx(
+            truth, rel=0.12
+        )  # 20 000 rows; fourth moments up to ten times normal
+
+
+def test_page_of_predictions():
+    rows = [row for seed in range(3) for row in newrows.one_fit(seed)]
+    found = {"table": {"UC1": newrows.judge(rows)}, "points": [], "n_fits": 3, "mice": None}
+    page = pages.renewed((study.ROOT / "docs" / "inference.md").read_text(), saved_with(newrows=found))
+    assert f"| UC1 | {len(rows)} | " in page
+    assert "(3 fits of normal rows" in page
+
+
+def saved_with(**parts):
+    return {**json.loads(study.SAVED.read_text()), **parts}
 
 
 class TestRivals:

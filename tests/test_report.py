@@ -16,6 +16,7 @@ from scipy import sparse
 import uca
 from uca import CPCA, UCA
 from uca.contrast import joint_steps, turn
+from uca.estimators.newrows import about
 from uca.fitted import form_for, problem_of_rows
 from uca.inference import background_influence, bootstrap, row_leverage, uniqueness_test
 from uca.report import report
@@ -348,6 +349,29 @@ def test_certificate_and_how_it_was_made_are_told(fitted, tmp_path):
         "arXiv:2104.08157",
     ):
         assert part in text, part
+
+
+def test_a_proof_does_not_stand_alone_where_new_rows_will_exceed_the_bound(tmp_path):
+    rng = np.random.default_rng(0)
+    loadings = rng.normal(size=(3, 400))
+    X, control = (rng.normal(size=(n, 3)) @ loadings + rng.normal(size=(n, 400)) for n in (30, 15))
+    with pytest.warns(uca.NewRowsWarning):
+        model = UCA(1).fit(X, backgrounds={"control": control})
+    expected = model.expected_background_variance_[0, 0]
+    text = " ".join("".join(opened(report(model, tmp_path / "r.html", X))[0].shown).split())
+    assert f"1.00 in these rows; about {about(expected)} expected in new ones" in text
+    assert "proven optimal for these rows" in text
+    assert f"new rows: about {about(expected)} times the bound" in text
+    assert "new rows are expected to exceed the bounds" in text
+    assert "control, new rows" in text
+    model.expected_background_variance_ = np.full((1, 1), np.inf)
+    text = " ".join("".join(opened(report(model, tmp_path / "r.html", X))[0].shown).split())
+    assert "1.00 in these rows; no usable prediction: the bound holds for these rows only" in text
+    assert "new rows: no usable prediction" in text
+    del model.expected_background_variance_  # a model of an older version
+    text = " ".join("".join(opened(report(model, tmp_path / "r.html", X))[0].shown).split())
+    assert "Along the same direction the variance is 1.00 in control (bound 1.00)." in text
+    assert "control, new rows" not in text
 
 
 def test_what_rests_on_an_iterative_method_is_not_called_proven(tmp_path):

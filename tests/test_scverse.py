@@ -66,6 +66,9 @@ def check(adata, model, scores, key="uca", varm="UCs", genes=slice(None)):
     np.testing.assert_allclose(adata.uns[key]["lambdas"], model.lambdas_, rtol=1e-3)
     np.testing.assert_allclose(adata.uns[key]["variance"], model.explained_variance_, rtol=1e-4)
     np.testing.assert_allclose(adata.uns[key]["background_variance"], model.background_variance_, rtol=1e-3)
+    expected = adata.uns[key]["expected_background_variance"]
+    assert expected.shape == model.background_variance_.shape
+    assert (expected[0] >= adata.uns[key]["background_variance"][0]).all()
     assert adata.uns[key]["certificate"]["upper"] == pytest.approx(model.certificate_.upper, rel=1e-6)
     assert adata.uns[key]["certificate"]["status"] == "optimal"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -20,13 +21,15 @@ def write(saved: dict[str, Any], docs: Path) -> None:
     page.write_text(renewed(page.read_text(), saved))
     draw_levels(saved["levels"], docs / "images" / "inference-levels.png")
     draw_power(saved["power"], docs / "images" / "inference-power.png")
+    if "newrows" in saved:
+        draw_newrows(saved["newrows"], docs / "images" / "inference-newrows.png")
 
 
 def renewed(text: str, saved: dict[str, Any]) -> str:
     """The page with its tables made anew."""
     for mark, make in MARKS.items():
         text = between(text, mark, make(saved))
-    return text
+    return between(text, "newrows", newrows(saved)) if "newrows" in saved else text
 
 
 def percent(found: dict[str, Any], way: str) -> str:
@@ -177,6 +180,53 @@ def examples(saved: dict[str, Any]) -> str:
             table = found["text"].split("\n\n")[1]
             lines += ["```text", *(line.rstrip() for line in table.splitlines()), "```", ""]
     return "\n".join(lines)
+
+
+def newrows(saved: dict[str, Any]) -> str:
+    """Predictions beside truths, and the mice."""
+    found = saved["newrows"]
+    heads = (
+        "predicted / truth: median [90 %]",
+        "extremes",
+        "within a factor of 2",
+        "so in the rows of the fit",
+        "near, but far",
+    )
+    lines = [f"| | n | usable | {' | '.join(heads)} |", "|---" * (len(heads) + 3) + "|"]
+    lines += [
+        f"| {name} | {row['n']} | {100 * row['usable']:.0f} % | {row['median']:.2f} [{row['low']:.2f}, {row['high']:.2f}] | "
+        f"{row['smallest']:.2f} to {row['largest']:.1f} | {100 * row['within 2']:.0f} % | "
+        f"{100 * row['in rows, within 2']:.0f} % | {row['near, but far']} |"
+        for name, row in found["table"].items()
+    ]
+    lines += ["", f"({found['n_fits']} fits of normal rows; n counts backgrounds.)"]
+    if found.get("mice"):
+        heads = ("in the rows of the fit", "predicted", "rows left out", "mice left out")
+        lines += ["", f"| mouse proteins, UC1 in | {' | '.join(heads)} |", "|---" * (len(heads) + 1) + "|"]
+        lines += [
+            f"| {row['background']} | {row['in rows']:.2f} | {row['predicted']:.2f} | {row['rows left out']:.2f} | "
+            f"{row['mice left out']:.1f} ± {row['error']:.1f} |"
+            for row in found["mice"]
+        ]
+    return "\n".join(["", *lines, ""])
+
+
+def draw_newrows(saved: dict[str, Any], path: Path) -> None:
+    plt = pyplot()
+    points = [[math.nan if value is None else value for value in point] for point in saved["points"]]
+    ratios = [(truth / bound, expected / bound, own / bound) for expected, truth, bound, own in points if bound > 0]
+    truth, expected, own = zip(*ratios, strict=True)
+    figure, ax = plt.subplots(figsize=(5.4, 5.0), layout="constrained")
+    ends = [0.2, 1.5 * max(truth)]
+    ax.fill_between(ends, [e / 2 for e in ends], [2 * e for e in ends], color="#eeeeee", label="within a factor of 2")
+    ax.plot(ends, ends, color="#333333", lw=0.7)
+    ax.plot(truth, own, ".", color="#999999", ms=4, label="in the rows of the fit")
+    ax.plot(truth, expected, ".", color=OURS, ms=5, label="predicted for new rows")
+    ax.set(xscale="log", yscale="log", xlim=ends, xlabel="true variance / bound", ylabel="variance / bound")
+    ax.spines[["top", "right"]].set_visible(False)
+    ax.legend(loc="upper left", frameon=False)
+    figure.savefig(path, dpi=110)
+    plt.close(figure)
 
 
 MARKS: dict[str, Callable[[dict[str, Any]], str]] = {

@@ -31,7 +31,7 @@ from uca.inference.sample import check_sample
 from uca.inference.uniqueness import AUTO, conclude, measure, model_of_halves
 from uca.reproduce.mice import BACKGROUNDS
 
-from . import coverage
+from . import coverage, newrows
 from .influences import part as influence
 from .known import Known
 from .laws import NULLS, Draw, planted
@@ -270,6 +270,7 @@ PARTS: dict[str, Callable[[float, Known], Any]] = {
     "timing": timing,
     "mice": mice,
     "demo": demo,
+    "newrows": newrows.part,
 }
 
 

@@ -107,8 +107,9 @@ def uca(
             Components. Genes outside ``mask_var`` have 0, as in scanpy's ``PCs``.
         ``uns["uca"]``
             ``lambdas``, ``bounds``, ``background_names`` (m,), ``eigenvalues``, ``variance``, ``variance_ratio`` (k,),
-            ``background_variance`` (k, m), ``certificate``, ``representation`` and ``solver`` (those used), ``params``
-            (those given, where a file can hold them), and ``groups``, a table of who was in which.
+            ``background_variance`` (k, m), ``expected_background_variance`` (the same in new cells, predicted as if cells
+            were independent), ``rows_used`` (m,), ``certificate``, ``representation`` and ``solver`` (those used),
+            ``params`` (those given, where a file can hold them), and ``groups``, a table of who was in which.
 
         With ``key_added="name"`` they are ``X_name``, ``name_UCs`` and ``name``.
 
@@ -188,6 +189,8 @@ def _results(model: UCA) -> dict[str, Any]:
         "variance": model.explained_variance_,
         "variance_ratio": model.explained_variance_ratio_,
         "background_variance": model.background_variance_,
+        "expected_background_variance": model.expected_background_variance_,
+        "rows_used": model.rows_used_,
         "certificate": asdict(model.certificate_) | {"status": str(model.certificate_.status)},  # plain text, for files
         "representation": model.representation_,
         "solver": model.solver_,

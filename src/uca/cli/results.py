@@ -16,7 +16,8 @@ from rich.text import Text
 
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer, component_names
-from ..estimators.summary import exceeds_bound
+from ..estimators.newrows import NO_PREDICTION, far_lines
+from ..estimators.summary import exceeds_bound, prediction
 from ..io import Table
 from .inputs import Study
 from .program import terminal
@@ -116,7 +117,23 @@ def _backgrounds(model: ContrastiveTransformer) -> list[dict[str, Any]]:
     if hasattr(model, "lambdas_"):
         for row, weight, bound in zip(rows, model.lambdas_, model.bounds_, strict=True):
             row.update({"lambda": float(weight), "bound": float(bound)})
+    used = getattr(model, "rows_used_", None)
+    for row, rows_used in zip(rows, [] if used is None else used.tolist(), strict=False):
+        row["rows_used"] = _finite(rows_used)
     return rows
+
+
+def _finite(value: float) -> float | None:
+    """JSON knows no infinity: null stands for no usable prediction."""
+    return value if np.isfinite(value) else None
+
+
+def _expected(model: ContrastiveTransformer, i: int) -> dict[str, Any]:
+    expected = getattr(model, "expected_background_variance_", None)  # absent in files of older versions
+    if expected is None:
+        return {}
+    named = zip(model.background_names_, expected[i].tolist(), strict=True)
+    return {"expected_background_variance": {name: _finite(value) for name, value in named}}
 
 
 def _components(model: ContrastiveTransformer) -> list[dict[str, Any]]:
@@ -130,6 +147,7 @@ def _components(model: ContrastiveTransformer) -> list[dict[str, Any]]:
                 key: float(value)
                 for key, value in zip(model.background_names_, model.background_variance_[i], strict=True)
             },
+            **_expected(model, i),
         }
         for i, name in enumerate(component_names(model))
     ]
@@ -147,30 +165,50 @@ def show(found: dict[str, Any]) -> None:
     rows = "?" if found["n_samples"] is None else found["n_samples"]
     line(f"{found['method']}: target {rows} x {found['n_features']}, {len(backgrounds)} background(s)")
     if any("lambda" in row for row in backgrounds):
-        weights = [(row["name"], f"{row['lambda']:.6g}", f"{row['bound']:.4g}") for row in backgrounds]
-        print_table(["background", "lambda", "bound"], weights)
+        used = [f"{row['rows_used']:.3g}" if row.get("rows_used") is not None else "?" for row in backgrounds]
+        weights = [
+            (row["name"], f"{row['lambda']:.6g}", f"{row['bound']:.4g}", rows)
+            for row, rows in zip(backgrounds, used, strict=True)
+        ]
+        print_table(["background", "lambda", "bound", "rows used up"], weights)
     bounds = [row.get("bound", np.inf) for row in backgrounds]
     variances = np.array([list(row["background_variance"].values()) for row in components])
     above = exceeds_bound(variances, bounds)
+    new = [f"in {row['name']}, new rows" for row in backgrounds if "expected_background_variance" in components[0]]
     print_table(
-        ["component", "variance in target", "% of target", *(f"in {row['name']}" for row in backgrounds)],
+        ["component", "variance in target", "% of target", *(f"in {row['name']}" for row in backgrounds), *new],
         [
             (
                 row["name"],
                 f"{row['target_variance']:.4g}",
                 f"{100 * row['target_share']:.1f}",
                 *(f"{value:.4g}{'*' * over}" for value, over in zip(*pair, strict=True)),
+                *_predictions(row),
             )
             for row, *pair in zip(components, variances, above.tolist(), strict=True)
         ],
     )
     if above.any():
         line("* more than the bound: only the first component is bound, --components sequential bounds them all")
+    if new:
+        line("new rows: expected in rows of the same kind that were not in the fit, if rows are independent")
+    if any(value is None for row in components for value in row.get("expected_background_variance", {}).values()):
+        line(f"none: {NO_PREDICTION}")
+    if new:
+        expected = [np.inf if v is None else v for v in components[0]["expected_background_variance"].values()]
+        names = [row["name"] for row in backgrounds]
+        for told in far_lines(components[0]["name"], names, variances[0], np.array(expected), np.array(bounds)):
+            line(f"{told[0].upper()}{told[1:]}.")
     if "certificate" in found:
         line(found["certificate"]["message"])
     show_means(found["means"])
     if "alpha" in found:
         line(f"alpha {found['alpha']:.4g}")
+
+
+def _predictions(row: dict[str, Any]) -> list[str]:
+    values = row.get("expected_background_variance", {}).values()
+    return [prediction(np.inf if value is None else value) for value in values]
 
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, last: str | None = None) -> None:

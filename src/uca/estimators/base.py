@@ -102,7 +102,8 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
             held = represent(self, data, k)
-            fitted = self._fit(held, data, float_dtype(data.arrays[0].dtype), int(data.arrays[0].shape[0]))
+            n_rows = tuple(int(array.shape[0]) for array in data.arrays)
+            fitted = self._fit(held, data, float_dtype(data.arrays[0].dtype), n_rows)
         self._install(in_namespace(fitted, data.arrays[0]))
         return self
 
@@ -111,12 +112,17 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         return self.fit(X, y, backgrounds=backgrounds).transform(X)
 
     def _fit(
-        self, held: Representation, data: Datasets, dtype: np.dtype, n_samples: int | None, names: Sequence[str] = ()
+        self,
+        held: Representation,
+        data: Datasets,
+        dtype: np.dtype,
+        n_rows: tuple[int, ...] | None,
+        names: Sequence[str] = (),
     ) -> dict[str, Any]:
-        """Everything that is fitted, from data that is held."""
+        """Everything that is fitted, from data that is held; ``n_rows`` of each dataset, None for matrices."""
         names = tuple(names) or data.names
         k = check_n_components(self.n_components, data.n_features)
-        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)))
+        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)), n_rows)
         constant = problem.told_constant([label_of(name) for name in (None, *names)])
         if constant:
             warnings.warn(f"constant features were scaled to 0: {constant}", UserWarning, stacklevel=3)
@@ -124,8 +130,8 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         means = problem.mean_differences(data.feature_names)
         if means is not None and getattr(self, "verbose", False) is True:
             log_once(means.sentence)
-        fitted = self._solve(problem)
-        return {**fitted, **features(data), "n_samples_": n_samples, "mean_differences_": means}
+        n_samples = None if n_rows is None else n_rows[0]
+        return {**self._solve(problem), **features(data), "n_samples_": n_samples, "mean_differences_": means}
 
     def transform(self, X: Rows) -> Array:
         """Scores of rows on the components.

@@ -38,6 +38,8 @@ class BoundedTransformer(ContrastiveTransformer):
     lambdas_: Array
     component_lambdas_: Array
     bounds_: Array
+    expected_background_variance_: Array | None
+    rows_used_: Array | None
     certificate_: Certificate
     certificates_: tuple[Certificate, ...]
     n_iter_: int
@@ -146,7 +148,7 @@ class BoundedTransformer(ContrastiveTransformer):
         stream: Stream = self.__dict__["_stream"]
         moments = stream.complete()
         held = from_moments(moments, center=bool(self.center), scale=self.scale)
-        fitted = self._fit(held, stream.like, moments[0].dtype, moments[0].n, stream.names())
+        fitted = self._fit(held, stream.like, moments[0].dtype, tuple(m.n for m in moments), stream.names())
         self._install({**fitted, "_stream": stream})
 
     def __getattr__(self, name: str) -> Any:

@@ -19,6 +19,7 @@ from ..operators.contract.pencil import Pencil
 from ..operators.contract.units import canonical, in_user_units
 from ..operators.eigen.solver import Eigensolver
 from ..operators.representations.representation import Representation
+from .expected import Solution, expected
 
 
 @dataclass(frozen=True)
@@ -37,6 +38,8 @@ class Problem:
         Of the components.
     seed : int
         Of start vectors.
+    n_rows : tuple of int or None
+        Rows of target and backgrounds; None where matrices were given instead.
     """
 
     held: Representation
@@ -44,6 +47,7 @@ class Problem:
     k: int
     dtype: np.dtype
     seed: int = 0
+    n_rows: tuple[int, ...] | None = None
 
     @cached_property
     def _canonical(self) -> tuple[Pencil, Array]:
@@ -108,6 +112,18 @@ class Problem:
             return None
         known = {name: part for name, part in zip(self.names, others, strict=True) if part is not None}
         return mean_differences(target, known, feature_names)
+
+    def expected(self, vectors: Array, eigenvalues: Array, lambdas: Array, *, joint: bool) -> dict[str, Any]:
+        """What new background rows should show along vectors of the working space, (size, k), found at multipliers (k, m).
+
+        Eigenvalues and multipliers are in units of the pencil. Without numbers of rows nothing is known.
+        """
+        if self.n_rows is None:
+            return {"expected_background_variance_": None, "rows_used_": None}
+        solution = Solution(vectors, eigenvalues, lambdas, self.eigen.products(vectors), self.n_rows[1:], joint)
+        found = expected(self.pencil, solution, self.seed)
+        own = in_user_units(found.variance, self.powers[1:])
+        return {"expected_background_variance_": own, "rows_used_": found.rows_used[0].copy()}
 
     def told_constant(self, labels: Sequence[str]) -> str:
         """How many features of which dataset are constant, in words; empty where none is."""

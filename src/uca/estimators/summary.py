@@ -9,11 +9,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._types import Array
+from .newrows import NO_PREDICTION, far_lines
 
 if TYPE_CHECKING:
     from .bounded import BoundedTransformer
 
 LINE_WIDTH = 100
+NEW_ROWS = (
+    "new rows: the variance to expect in rows of the same kind that were not in the fit, predicted for independent rows "
+    "(repeated rows: uca.inference.expected_background_variance)."
+)
 POINTER = (
     "The certificate says that the problem is solved, not that the components are real: "
     "uca.inference.uniqueness_test(X, backgrounds) tests them on held-out rows."
@@ -38,20 +43,29 @@ def summarise(model: BoundedTransformer) -> Summary:
         f"{m} background{'' if m == 1 else 's'}, components={model.components!r}",
         "",
     ]
+    expected = getattr(model, "expected_background_variance_", None)  # absent in files of older versions
     if m:
-        lines += text_table(
-            ["background", "lambda", "bound"],
-            [
-                [name, f"{weight:.6g}", f"{bound:.4g}"]
-                for name, weight, bound in zip(model.background_names_, model.lambdas_, model.bounds_, strict=True)
-            ],
-        )
-        lines.append("")
+        lines += [*_backgrounds(model), ""]
+    new = [] if expected is None else [f"{name}, new rows" for name in model.background_names_]
     lines += text_table(
-        ["component", "eigenvalue", "target", "% of target", *model.background_names_], _components(model)
+        ["component", "eigenvalue", "target", "% of target", *model.background_names_, *new],
+        _components(model, expected),
     )
     if m and np.any(exceeds_bound(model.background_variance_, model.bounds_)):
         lines.append(f"* more than the bound. {_reason(model)}")
+    if new and expected is not None:
+        lines += wrap(NEW_ROWS, LINE_WIDTH)
+        if not np.isfinite(expected).all():
+            lines.append(f"none: {NO_PREDICTION}.")
+        told = far_lines(
+            f"{model.component_prefix}1",
+            model.background_names_,
+            model.background_variance_[0],
+            expected[0],
+            model.bounds_,
+        )
+        for line in told:
+            lines += wrap(f"{line[0].upper()}{line[1:]}.", LINE_WIDTH)
     lines += ["", *wrap(model.certificate_.message, LINE_WIDTH)]
     if means := getattr(model, "mean_differences_", None):  # absent from model files of older versions
         lines += wrap(means.sentence, LINE_WIDTH)
@@ -65,13 +79,29 @@ def exceeds_bound(background_variance: Any, bounds: Any) -> Array:
     return np.asarray(background_variance) > np.asarray(bounds) * (1 + 1e-6)
 
 
+def prediction(expected: float) -> str:
+    """The variance to expect in new rows, in a table."""
+    return f"{expected:.3g}" if np.isfinite(expected) else "none"
+
+
 def _reason(model: BoundedTransformer) -> str:
     if model.components == "joint":
         return "Only the first component is bound; components='sequential' bounds them all."
     return "No single direction attains the optimum there; see the certificate."
 
 
-def _components(model: BoundedTransformer) -> list[list[str]]:
+def _backgrounds(model: BoundedTransformer) -> list[str]:
+    used = getattr(model, "rows_used_", None)
+    rows = [
+        [name, f"{weight:.6g}", f"{bound:.4g}", *([] if used is None else [f"{used[j]:.3g}"])]
+        for j, (name, weight, bound) in enumerate(
+            zip(model.background_names_, model.lambdas_, model.bounds_, strict=True)
+        )
+    ]
+    return text_table(["background", "lambda", "bound", *([] if used is None else ["rows used up"])], rows)
+
+
+def _components(model: BoundedTransformer, expected: Array | None) -> list[list[str]]:
     marks = np.where(exceeds_bound(model.background_variance_, model.bounds_), "*", "")
     return [
         [
@@ -80,6 +110,7 @@ def _components(model: BoundedTransformer) -> list[list[str]]:
             f"{model.explained_variance_[i]:.5g}",
             f"{100 * model.explained_variance_ratio_[i]:.1f}",
             *(f"{v:.5g}{mark}" for v, mark in zip(model.background_variance_[i], marks[i], strict=True)),
+            *([] if expected is None else map(prediction, expected[i])),
         ]
         for i in range(model.components_.shape[0])
     ]

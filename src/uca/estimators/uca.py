@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
+
+import numpy as np
 
 from .._parameters import check_bool, check_bound, check_choice, check_positive_int, check_tolerance
 from .._progress import Callback, progress
@@ -12,6 +15,7 @@ from ..operators.contract.units import in_user_units
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
 from .bounded import BoundedTransformer
+from .newrows import with_expectation
 from .problem import Problem
 
 
@@ -65,7 +69,16 @@ class UCA(BoundedTransformer):
     explained_variance_, explained_variance_ratio_ : array of shape (k,)
         Target variance of each component, and its share of the total.
     background_variance_ : array of shape (k, m)
-        Variance of each component in each background.
+        Variance of each component in each background, in the rows of the fit.
+    expected_background_variance_ : array of shape (k, m), or None
+        The same in new rows of each background, centred and scaled as those of the fit: a prediction, made without new
+        rows, for rows that are independent. ``inf`` where it has no use (the fit has used up nine rows in ten). A warning
+        tells where it is above twice the bound. For repeated rows use
+        :func:`uca.inference.expected_background_variance`. None after :meth:`fit_covariance`: matrices do not tell how
+        many rows are behind them.
+    rows_used_ : array of shape (m,), or None
+        How many rows of each background the first component has used up; beside their number, how far its bound
+        can be trusted in new rows.
     background_names_ : list of str
     bounds_ : array of shape (m,)
         The bounds that were used.
@@ -164,7 +177,15 @@ class UCA(BoundedTransformer):
         lost = any(result.certificate.status == Status.ROUNDING for result in results)
         if lost and (sharper := problem.sharper()) is not None:
             return self._solve(sharper)
-        return self._attributes(problem, results)
+        fitted = {**self._attributes(problem, results), **self._expected(problem, results)}
+        return with_expectation(fitted, problem.names, problem.n_rows, self.component_prefix)
+
+    def _expected(self, problem: Problem, results: Sequence[DualResult]) -> dict[str, Any]:
+        """The attributes that speak of new rows."""
+        vectors = np.hstack([result.vectors for result in results])
+        eigenvalues = np.concatenate([result.eigenvalues for result in results])
+        lambdas = np.stack([results[i % len(results)].lambdas for i in range(vectors.shape[1])])
+        return problem.expected(vectors, eigenvalues, lambdas, joint=self.components == "joint")
 
     def _results(self, problem: Problem, bounds: Array, callback: Callback | None) -> list[DualResult]:
         options: dict[str, Any] = {

@@ -8,6 +8,7 @@ of it:
 * :func:`estimate_n_components`: how many components are unique, by that test and by a fast screening.
 * :func:`bootstrap`: how far components, loadings, multipliers and variances move when the rows are drawn again.
 * :func:`background_influence`: what each background contributes, and whether pooling them changes the answer.
+* :func:`expected_background_variance`: what new background rows should show along each component, by leaving out subjects.
 * :func:`row_leverage`: how much a component depends on single rows.
 
 All take rows in memory, dense or sparse; all are deterministic for a seed, whatever the number of workers.
@@ -16,6 +17,7 @@ All take rows in memory, dense or sparse; all are deterministic for a seed, what
 from .backgrounds import background_influence
 from .influence import BackgroundInfluence
 from .leverage import RowLeverage, row_leverage
+from .newrows import ExpectedVariance, expected_background_variance
 from .number import NumberOfComponents, estimate_n_components
 from .outcome import UniquenessTest
 from .resampled import Bootstrap
@@ -25,12 +27,14 @@ from .uniqueness import uniqueness_test
 __all__ = [
     "BackgroundInfluence",
     "Bootstrap",
+    "ExpectedVariance",
     "NumberOfComponents",
     "RowLeverage",
     "UniquenessTest",
     "background_influence",
     "bootstrap",
     "estimate_n_components",
+    "expected_background_variance",
     "row_leverage",
     "uniqueness_test",
 ]

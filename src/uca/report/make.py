@@ -127,6 +127,8 @@ def _page(
         "title": heading,
         "subtitle": words.subtitle(model, data),
         "in_short": words.in_short(model),
+        "solved": words.solved_chip(model),
+        "expected": words.expected_chip(model),
         "means": words.mean_sentence(model, data.features),
         "sampling": words.sampling_sentence(shown, data.n_rows, n_coloured, model.n_features_in_),
         "multipliers": words.multipliers(model),

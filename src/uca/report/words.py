@@ -13,7 +13,8 @@ import numpy as np
 
 from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
-from ..estimators.summary import exceeds_bound
+from ..estimators.newrows import about, first_is_far, in_both
+from ..estimators.summary import exceeds_bound, prediction
 from .inputs import Inputs
 
 PACKAGES = {
@@ -52,12 +53,40 @@ def in_short(model: BoundedTransformer) -> str:
     names = model.background_names_
     if not names:
         return text
-    own = model.background_variance_[0]
+    own, expected = model.background_variance_[0], getattr(model, "expected_background_variance_", None)
+    if expected is None:  # fitted on matrices, or by an older version
+        parts = [
+            f"{value:#.3g} in {name} (bound {bound:#.3g})"
+            for name, value, bound in zip(names, own, model.bounds_, strict=True)
+        ]
+        return f"{text} Along the same direction the variance is {_listed(parts)}."
     parts = [
-        f"{value:#.3g} in {name} (bound {bound:#.3g})"
-        for name, value, bound in zip(names, own, model.bounds_, strict=True)
+        f"in {name} (bound {bound:#.3g}) the variance is {in_both(value, new)}."
+        for name, value, new, bound in zip(names, own, expected[0], model.bounds_, strict=True)
     ]
-    return f"{text} Along the same direction the variance is {_listed(parts)}."
+    return " ".join([f"{text} Along the same direction", parts[0], *(part[0].upper() + part[1:] for part in parts[1:])])
+
+
+def solved_chip(model: BoundedTransformer) -> tuple[str, str]:
+    """Whether the problem is solved, in a few words for the top of the page, and their style."""
+    c = model.certificate_
+    if c.status != "optimal":
+        return "not proven optimal", "warn"
+    words = "proven optimal" if c.proven else "optimal"
+    return f"{words} for these rows" if model.background_names_ else words, "good"
+
+
+def expected_chip(model: BoundedTransformer) -> tuple[str, str] | None:
+    """What to expect of new rows, the same way; None where that is not known."""
+    expected = getattr(model, "expected_background_variance_", None)
+    if expected is None or not model.background_names_:
+        return None
+    times = float(
+        np.max(np.divide(expected[0], model.bounds_, out=np.zeros(len(expected[0])), where=model.bounds_ > 0))
+    )
+    if not np.isfinite(times):
+        return "new rows: no usable prediction", "warn"
+    return f"new rows: about {about(times)} times the bound", "warn" if first_is_far(model).any() else "plain"
 
 
 def mean_sentence(model: BoundedTransformer, features: Sequence[str]) -> str:
@@ -81,11 +110,19 @@ def certificate_sentence(model: BoundedTransformer) -> str:
             f"No {direction} can have a target variance above {c.upper:.6g}, and the first component reaches it; this "
             f"{'is proven' if c.proven else 'holds'} up to a relative {c.gap:.1e}"
             f"{'' if c.proven else ', though it is not proven (the note below says why)'}, without a parameter to tune."
+            f"{_for_these_rows(model)}"
         )
     return (
         f"No {direction} can have a target variance above {c.upper:.6g}; this value is reached by a mixture of "
-        "directions only, so the first component comes close to it and does not attain it."
+        "directions only, so the first component comes close to it and does not attain it." + _for_these_rows(model)
     )
+
+
+def _for_these_rows(model: BoundedTransformer) -> str:
+    """A proof never stands alone where new rows will not keep the bounds."""
+    if not first_is_far(model).any():
+        return ""
+    return " That is a statement about these rows: new rows are expected to exceed the bounds, see Variance."
 
 
 def sampling_sentence(shown: Sequence[int], n_rows: Sequence[int], n_coloured: int, n_features: int) -> str:
@@ -120,7 +157,7 @@ def multipliers(model: BoundedTransformer) -> list[dict[str, str]]:
 
 def variances(model: BoundedTransformer) -> list[dict[str, Any]]:
     """One row for each component; a mark where a background has more than its bound."""
-    bounds = model.bounds_
+    bounds, expected = model.bounds_, getattr(model, "expected_background_variance_", None)
     return [
         {
             "component": name,
@@ -129,13 +166,16 @@ def variances(model: BoundedTransformer) -> list[dict[str, Any]]:
             "backgrounds": [
                 (f"{value:.4g}", bool(above)) for value, above in zip(own, exceeds_bound(own, bounds), strict=True)
             ],
+            "expected": [] if expected is None else [prediction(value) for value in expected[i]],
         }
-        for name, target, ratio, own in zip(
-            component_names(model),
-            model.explained_variance_,
-            model.explained_variance_ratio_,
-            model.background_variance_,
-            strict=True,
+        for i, (name, target, ratio, own) in enumerate(
+            zip(
+                component_names(model),
+                model.explained_variance_,
+                model.explained_variance_ratio_,
+                model.background_variance_,
+                strict=True,
+            )
         )
     ]
 
