@@ -113,7 +113,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         """Everything that is fitted, from data that is held."""
         names = tuple(names) or data.names
         k = check_n_components(self.n_components, data.n_features)
-        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)))
+        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)), data)
         constant = problem.told_constant([label_of(name) for name in (None, *names)])
         if constant:
             warnings.warn(f"constant features were scaled to 0: {constant}", UserWarning, stacklevel=3)

@@ -14,9 +14,12 @@ from typing import Any
 import numpy as np
 
 from .._types import Array
+from .._validation import Datasets
+from ..dual import mean_bounds
 from ..operators.contract.pencil import Pencil
 from ..operators.contract.units import canonical, in_user_units
 from ..operators.eigen.solver import Eigensolver
+from ..operators.representations.leading import restrict
 from ..operators.representations.representation import Representation
 
 
@@ -36,6 +39,8 @@ class Problem:
         Of the components.
     seed : int
         Of start vectors.
+    data : Datasets or None
+        What is held, where rows are asked for again.
     """
 
     held: Representation
@@ -43,6 +48,7 @@ class Problem:
     k: int
     dtype: np.dtype
     seed: int = 0
+    data: Datasets | None = None
 
     @cached_property
     def _canonical(self) -> tuple[Pencil, Array]:
@@ -66,6 +72,14 @@ class Problem:
     def sharper(self) -> Problem | None:
         """The same problem with less lost to rounding, where there is a way."""
         return None if self.held.sharper is None else replace(self, held=self.held.sharper())
+
+    def bounds(self, given: Array | None) -> Array:
+        """Bounds in units of its own: those that the user gave, or the mean ones."""
+        return mean_bounds(self.pencil) if given is None else in_user_units(given, -self.powers[1:])
+
+    def restricted(self, n_leading: int | None) -> Problem:
+        """The same among the leading directions of the target."""
+        return self if n_leading is None else replace(self, held=restrict(self.held, n_leading))
 
     def check_variance(self) -> None:
         """Refuse a target in which nothing varies."""

@@ -52,6 +52,8 @@ def summarise(model: BoundedTransformer) -> Summary:
     )
     if m and np.any(exceeds_bound(model.background_variance_, model.bounds_)):
         lines.append(f"* more than the bound. {_reason(model)}")
+    if getattr(model, "restriction_", None) is not None:
+        lines += ["", model.restriction_.summary()]
     lines += ["", *wrap(model.certificate_.message, LINE_WIDTH)]
     if m:
         lines += wrap(POINTER, LINE_WIDTH)

@@ -9,14 +9,17 @@ of it:
 * :func:`bootstrap`: how far components, loadings, multipliers and variances move when the rows are drawn again.
 * :func:`background_influence`: what each background contributes, and whether pooling them changes the answer.
 * :func:`row_leverage`: how much of a component hangs on single rows.
+* :func:`choose_restriction`: how far to hold a fit back so that its bounds hold on new rows.
 
 All take rows in memory, dense or sparse; all are deterministic for a seed, whatever the number of workers.
 """
 
+from ..estimators.restriction import Restriction, TradeOff
 from .backgrounds import BackgroundInfluence, background_influence
 from .leverage import RowLeverage, row_leverage
 from .number import NumberOfComponents, estimate_n_components
 from .outcome import UniquenessTest
+from .restriction import choose_restriction
 from .stability import Bootstrap, bootstrap
 from .uniqueness import uniqueness_test
 
@@ -24,10 +27,13 @@ __all__ = [
     "BackgroundInfluence",
     "Bootstrap",
     "NumberOfComponents",
+    "Restriction",
     "RowLeverage",
+    "TradeOff",
     "UniquenessTest",
     "background_influence",
     "bootstrap",
+    "choose_restriction",
     "estimate_n_components",
     "row_leverage",
     "uniqueness_test",

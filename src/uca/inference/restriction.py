@@ -1,0 +1,72 @@
+"""How far to hold a fit back so that its bounds hold on new rows, where rows belong to subjects."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .._parameters import check_n_components, seed_from
+from .._threads import one_blas_thread
+from .._types import Backgrounds, Groups, Rows
+from ..estimators.base import represent
+from ..estimators.new_rows import N_FOLDS, choose
+from ..estimators.problem import Problem
+from ..estimators.restriction import Restriction
+from ..estimators.uca import UCA
+from .parameters import check_model
+from .sample import check_sample
+
+
+def choose_restriction(
+    X: Rows, backgrounds: Backgrounds, *, groups: Groups = None, model: UCA | None = None, random_state: Any = None
+) -> Restriction:
+    """Choose, on held-out rows, how far to hold a fit back so that its bounds hold on new rows.
+
+    What ``UCA(bound_on="new rows")`` does, with subjects: folds keep the rows of a subject together. Rows or subjects of all
+    datasets are dealt into five folds, twice. Candidates are numbers of leading directions of the target and factors on the
+    bounds; the one with the largest held-out target variance over max(1, held-out background variance / bound) is chosen,
+    and of those within 5 % of it the one that exceeds the bounds least.
+
+    Parameters
+    ----------
+    X : array, sparse matrix or table of shape (n, p)
+        The target.
+    backgrounds : array, list or tuple of arrays, or dict of name -> array
+    groups : optional
+        Which rows belong together: a list with one sequence of labels for each dataset, target first, or a dict by name
+        (with ``"target"``). Give it where rows are repeated measurements: new rows then means rows of new subjects.
+    model : UCA, optional
+        Its parameters are used (scale, bound, number of components, ...). Default: ``UCA()``.
+    random_state : int, RandomState or None
+        Seed of the folds; None is that of the model.
+
+    Returns
+    -------
+    Restriction
+        Pass it on: ``UCA(bound_on=restriction)``. ``print`` it for the table of what it was chosen from.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from uca import UCA
+    >>> from uca.inference import choose_restriction
+    >>> rng = np.random.default_rng(0)
+    >>> target, background = rng.normal(size=(2, 30, 60))
+    >>> target += 2 * rng.normal(size=(30, 1)) * rng.normal(size=60)
+    >>> restriction = choose_restriction(target, background, groups=[np.arange(30) // 3, 100 + np.arange(30) // 3])
+    >>> model = UCA(1, bound_on=restriction).fit(target, backgrounds=background)
+    >>> model.restriction_.n_leading == restriction.n_leading
+    True
+    """
+    sample = check_sample(X, backgrounds, groups, min_subjects=N_FOLDS)
+    chosen = check_model(model)
+    if not isinstance(chosen, UCA):
+        raise TypeError(f"model must be a UCA, fitted or not, whose parameters are used; got {type(model).__name__}")
+    chosen = chosen.set_params(bound_on="rows")
+    chosen._check_parameters()
+    data = sample.datasets(sample.arrays)
+    k = check_n_components(chosen.n_components, data.n_features)
+    seed = seed_from(chosen.random_state if random_state is None else random_state)
+    with one_blas_thread():
+        whole = Problem(represent(chosen, data, k), sample.names, k, sample.arrays[0].dtype, seed)
+        whole.check_variance()
+        return choose(chosen, data, whole, sample.subjects)
