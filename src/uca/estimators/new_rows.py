@@ -39,9 +39,9 @@ from .restriction import Restriction, TradeOff, pick
 if TYPE_CHECKING:
     from .uca import UCA
 
-N_FOLDS = 5
+MOST_FOLDS, FEWEST_FOLDS = 5, 4  # as many as the smallest dataset has rows or subjects, in between
 N_REPEATS = 2
-FACTORS = (1.0, 0.7, 0.5, 0.25, 0.1)  # descending
+FACTORS = (1.0, 0.7, 0.5, 0.35)  # descending; tighter ones won no setting of benchmarks/inference/option.py
 N_LEADING = 6  # numbers of directions that are tried, from 2 to all that the target's rows span
 MOST_LEADING = 300  # eigenproblems up to this order are solved directly
 MOST_BY_PRODUCTS = 50  # where the target's covariance is not in memory
@@ -81,13 +81,13 @@ def choose(model: UCA, data: Datasets, whole: Problem, subjects: Sequence[Array]
     if subjects is None:
         stops = np.cumsum([array.shape[0] for array in arrays])
         subjects = [np.arange(stop - array.shape[0], stop) for stop, array in zip(stops, arrays, strict=True)]
-    _check_enough(subjects, data.labels)
+    n_folds = _number_of_folds(subjects, data.labels)
     given = check_bound(model.bound, whole.names)
     if given is not None:  # bounds that nothing keeps are an error here as in any fit
         solve(whole.eigen, whole.bounds(given), k=1, names=whole.names, powers=whole.powers, seed=whole.seed)
     grid = Grid.of(whole.pencil, arrays[0].shape[0] - int(bool(model.center)), whole.k)
     squares = np.zeros((len(arrays), len(grid.candidates)))
-    for inside in folds(subjects, whole.seed):
+    for inside in folds(subjects, n_folds, whole.seed):
         part = Datasets(
             {name: array[~held] for name, array, held in zip(data.tables, arrays, inside, strict=True)},
             data.n_features,
@@ -105,13 +105,13 @@ def choose(model: UCA, data: Datasets, whole: Problem, subjects: Sequence[Array]
         variances[1:].T.copy(),
         in_user_units(whole.bounds(given), whole.powers[1:]),
         tuple(whole.names),
-        N_FOLDS,
+        n_folds,
         N_REPEATS,
     )
     return Restriction(*grid.candidates[pick(trade_off)], trade_off)
 
 
-def folds(subjects: Sequence[Array], seed: int) -> Iterator[tuple[Array, ...]]:
+def folds(subjects: Sequence[Array], n_folds: int, seed: int) -> Iterator[tuple[Array, ...]]:
     """For every fold and dataset, which rows are held out. Subjects are whole, and dealt evenly in every dataset."""
     everybody = np.unique(np.concatenate(list(subjects)))
     occurs = np.array([np.isin(everybody, codes) for codes in subjects])
@@ -120,8 +120,8 @@ def folds(subjects: Sequence[Array], seed: int) -> Iterator[tuple[Array, ...]]:
         order = rng.permutation(len(everybody))
         order = order[np.lexsort(occurs[:, order])]  # subjects of the same datasets follow one another
         fold = np.empty(len(everybody), dtype=int)
-        fold[order] = np.arange(len(everybody)) % N_FOLDS
-        for k in range(N_FOLDS):
+        fold[order] = np.arange(len(everybody)) % n_folds
+        for k in range(n_folds):
             held = everybody[fold == k]
             yield tuple(np.isin(codes, held) for codes in subjects)
 
@@ -172,11 +172,11 @@ def _sliceable(array: Any, label: str) -> Any:
     return to_numpy(array) if is_array_api(array) else array
 
 
-def _check_enough(subjects: Sequence[Array], labels: Sequence[str]) -> None:
-    for codes, label in zip(subjects, labels, strict=True):
-        n = len(np.unique(codes))
-        if n < N_FOLDS:
-            raise ValueError(
-                f"{label} has {n} independent rows or subjects; bound_on='new rows' holds out one of {N_FOLDS} parts at a "
-                f"time, so every dataset needs {N_FOLDS} at least"
-            )
+def _number_of_folds(subjects: Sequence[Array], labels: Sequence[str]) -> int:
+    counts = [len(np.unique(codes)) for codes in subjects]
+    if min(counts) < FEWEST_FOLDS:
+        raise ValueError(
+            f"{labels[int(np.argmin(counts))]} has {min(counts)} independent rows or subjects; bound_on='new rows' "
+            f"holds out a part of every dataset at a time and needs {FEWEST_FOLDS} of them at least"
+        )
+    return min(MOST_FOLDS, *counts)

@@ -150,13 +150,13 @@ class Restriction:
         return self.summary()
 
 
-NEAR = 0.95  # share of the largest criterion that counts as equal to it
+NEAR = 0.9  # share of the largest criterion that counts as equal to it
 
 
 def pick(t: TradeOff) -> int:
     """The position of the restriction to take: the largest criterion; of those near it, the one nearest to the bounds.
 
-    Held-out variances of few rows are uncertain, so candidates within 5 % of the best are taken as equal, and the one whose
+    Held-out variances of few rows are uncertain, so candidates within 10 % of the best are taken as equal, and the one whose
     backgrounds exceed their bounds least is chosen; where none exceeds, that with the largest target variance.
     """
     near = np.flatnonzero(t.criterion >= NEAR * t.criterion.max())

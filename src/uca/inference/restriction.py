@@ -8,7 +8,7 @@ from .._parameters import check_n_components, seed_from
 from .._threads import one_blas_thread
 from .._types import Backgrounds, Groups, Rows
 from ..estimators.base import represent
-from ..estimators.new_rows import N_FOLDS, choose
+from ..estimators.new_rows import FEWEST_FOLDS, choose
 from ..estimators.problem import Problem
 from ..estimators.restriction import Restriction
 from ..estimators.uca import UCA
@@ -24,7 +24,7 @@ def choose_restriction(
     What ``UCA(bound_on="new rows")`` does, with subjects: folds keep the rows of a subject together. Rows or subjects of all
     datasets are dealt into five folds, twice. Candidates are numbers of leading directions of the target and factors on the
     bounds; the one with the largest held-out target variance over max(1, held-out background variance / bound) is chosen,
-    and of those within 5 % of it the one that exceeds the bounds least.
+    and of those within 10 % of it the one that exceeds the bounds least.
 
     Parameters
     ----------
@@ -57,7 +57,7 @@ def choose_restriction(
     >>> model.restriction_.n_leading == restriction.n_leading
     True
     """
-    sample = check_sample(X, backgrounds, groups, min_subjects=N_FOLDS)
+    sample = check_sample(X, backgrounds, groups, min_subjects=FEWEST_FOLDS)
     chosen = check_model(model)
     if not isinstance(chosen, UCA):
         raise TypeError(f"model must be a UCA, fitted or not, whose parameters are used; got {type(model).__name__}")

@@ -18,12 +18,13 @@ import numpy as np
 from scipy.linalg import LinAlgError, eigh
 
 from .._types import Array
-from ..dual import DualResult
+from ..dual import Dual, DualResult
 from ..operators.contract.dense import DensePencil
 from ..operators.contract.pencil import Pencil
 from ..operators.eigen.solver import Eigensolver
 from .infeasible import InfeasibleBoundsError
 from .solve import solve
+from .subspace import solve_subspace
 
 NEGATIVE = 1e-9  # largest eigenvalue, relative to the value, from which tightening costs more than it gains
 ROOM = 1e-6  # by which relaxed bounds exceed what their direction needs
@@ -54,29 +55,29 @@ def solve_relaxed(eigen: Eigensolver, bounds: Array, *, ceiling: Array, **option
 
 
 def _stretch(pencil: Pencil, bounds: Array, options: dict[str, Any]) -> float:
-    """What the bounds are to be multiplied with, so that the direction of the largest ratio keeps them at length 1."""
+    """What the bounds are to be multiplied with, so that what has the largest ratio keeps them at length 1."""
     matrices = np.stack([operator.to_matrix() for operator in pencil.operators])
-    vector = _largest_ratio(matrices) if len(bounds) == 1 else None
-    if vector is None:
-        vector = _of_any_length(matrices, bounds, options)
-    variances = np.einsum("d,sde,e->s", vector, matrices[1:], vector)
-    spent = np.divide(variances, bounds, out=np.zeros_like(bounds), where=bounds > 0)
-    length = float(vector @ vector)
+    stretch = _largest_ratio(matrices) / bounds[0] if len(bounds) == 1 else np.inf
+    if np.isfinite(stretch):
+        return float(stretch)
+    length = _squared_length(matrices, bounds, options)
     if length < VANISHING:
         raise InfeasibleBoundsError("no direction satisfies the bounds, nor a multiple of them: raise the bound")
-    return float(spent.max()) / length
+    return 1.0 / length
 
 
-def _largest_ratio(matrices: Array) -> Array | None:
-    """``argmax v'Av / v'Bv`` for one background; None where it is singular up to rounding."""
+def _largest_ratio(matrices: Array) -> float:
+    """``v'Bv`` of the unit vector v with the largest ``v'Av / v'Bv``; infinite where B is singular up to rounding."""
     try:
-        return eigh(matrices[0], matrices[1], subset_by_index=[len(matrices[0]) - 1] * 2)[1][:, 0]
+        vector = eigh(matrices[0], matrices[1], subset_by_index=[len(matrices[0]) - 1] * 2)[1][:, 0]
     except LinAlgError:
-        return None
+        return float(np.inf)
+    return float(vector @ matrices[1] @ vector) / float(vector @ vector)
 
 
-def _of_any_length(matrices: Array, bounds: Array, options: dict[str, Any]) -> Array:
-    """The solution with ``v'v <= 1``: a further direction in which nothing varies takes up the rest of the length."""
+def _squared_length(matrices: Array, bounds: Array, options: dict[str, Any]) -> float:
+    """Trace of the solution with ``v'v <= 1``: a further direction in which nothing varies takes up the rest."""
     padded = np.pad(matrices, ((0, 0), (0, 1), (0, 1)))
-    quiet = {**options, "k": 1, "callback": None}
-    return solve(Eigensolver(DensePencil(padded)), bounds, **quiet).vectors[:-1, 0]
+    dual = Dual(Eigensolver(DensePencil(padded)), bounds)
+    found = solve_subspace(dual, tol=options["tol"], max_iter=options["max_iter"])
+    return 0.0 if found.factor is None else float(np.sum(found.factor[:-1] ** 2))
