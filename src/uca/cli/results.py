@@ -16,6 +16,7 @@ from rich.text import Text
 
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer, component_names
+from ..estimators.restriction import Restriction
 from ..estimators.summary import exceeds_bound
 from ..io import Table
 from .inputs import Study
@@ -77,6 +78,8 @@ def describe(model: ContrastiveTransformer) -> dict[str, Any]:
     if hasattr(model, "certificate_"):
         known["certificate"] = {key: _plain(value) for key, value in asdict(model.certificate_).items()}
         known["solver"] = model.solver_
+    if getattr(model, "restriction_", None) is not None:
+        known["restriction"] = _plain(model.restriction_)
     return {**known, "representation": model.representation_}
 
 
@@ -105,6 +108,8 @@ def _components(model: ContrastiveTransformer) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Restriction):
+        return {"n_leading": value.n_leading, "factor": value.factor, "sentence": value.sentence}
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value.item() if isinstance(value, np.generic) else value
@@ -135,6 +140,8 @@ def show(found: dict[str, Any]) -> None:
     )
     if above.any():
         line("* more than the bound: only the first component is bound, --components sequential bounds them all")
+    if "restriction" in found:
+        line(found["restriction"]["sentence"])
     if "certificate" in found:
         line(found["certificate"]["message"])
     if "alpha" in found:

@@ -18,7 +18,8 @@ import numpy as np
 from scipy import sparse
 
 from .._containers import is_array_api, is_dask
-from .._parameters import check_bound
+from .._parameters import check_bound, check_n_components, seed_from
+from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import Datasets
 from ..operators.contract.pencil import Pencil
@@ -109,6 +110,17 @@ def choose(model: UCA, data: Datasets, whole: Problem, subjects: Sequence[Array]
         N_REPEATS,
     )
     return Restriction(*grid.candidates[pick(trade_off)], trade_off)
+
+
+def choose_for(model: UCA, data: Datasets, subjects: Sequence[Array]) -> Restriction:
+    """The same for checked rows and the parameters of a model that is not fitted to them."""
+    model._check_parameters()
+    k = check_n_components(model.n_components, data.n_features)
+    with one_blas_thread():
+        held = represent(model, data, k)
+        whole = Problem(held, data.names, k, data.arrays[0].dtype, seed_from(model.random_state))
+        whole.check_variance()
+        return choose(model, data, whole, subjects)
 
 
 def folds(subjects: Sequence[Array], n_folds: int, seed: int) -> Iterator[tuple[Array, ...]]:

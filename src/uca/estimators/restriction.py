@@ -117,9 +117,11 @@ class Restriction:
                 self.trade_off.names, self.trade_off.background[i], self.trade_off.bounds, strict=True
             )
         )
-        return (
-            f"Held back for new rows: {told}. On held-out rows: {self.trade_off.target[i]:.4g} in the target, {found}."
+        kept = (
+            "" if self.trade_off.excess.min() <= 1.0 else " Nothing that was tried keeps every bound on held-out rows."
         )
+        target = f"{self.trade_off.target[i]:.4g} in the target"
+        return f"Held back for new rows: {told}. On held-out rows: {target}, {found}.{kept}"
 
     @property
     def _chosen(self) -> int:

@@ -66,6 +66,11 @@ def exceeds_bound(background_variance: Any, bounds: Any) -> Array:
 
 
 def _reason(model: BoundedTransformer) -> str:
+    held_back = getattr(model, "restriction_", None) is not None
+    if held_back and (
+        model.components == "sequential" or exceeds_bound(model.background_variance_, model.bounds_)[0].any()
+    ):
+        return "No direction that the fit was held back to keeps it; see below."
     if model.components == "joint":
         return "Only the first component is bound; components='sequential' bounds them all."
     return "No single direction attains the optimum there; see the certificate."

@@ -4,12 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._parameters import check_n_components, seed_from
-from .._threads import one_blas_thread
 from .._types import Backgrounds, Groups, Rows
-from ..estimators.base import represent
-from ..estimators.new_rows import FEWEST_FOLDS, choose
-from ..estimators.problem import Problem
+from ..estimators.new_rows import FEWEST_FOLDS, choose_for
 from ..estimators.restriction import Restriction
 from ..estimators.uca import UCA
 from .parameters import check_model
@@ -58,15 +54,9 @@ def choose_restriction(
     True
     """
     sample = check_sample(X, backgrounds, groups, min_subjects=FEWEST_FOLDS)
-    chosen = check_model(model)
-    if not isinstance(chosen, UCA):
+    parameters: Any = check_model(
+        model, bound_on="rows", **({} if random_state is None else {"random_state": random_state})
+    )
+    if "bound_on" not in parameters.get_params():
         raise TypeError(f"model must be a UCA, fitted or not, whose parameters are used; got {type(model).__name__}")
-    chosen = chosen.set_params(bound_on="rows")
-    chosen._check_parameters()
-    data = sample.datasets(sample.arrays)
-    k = check_n_components(chosen.n_components, data.n_features)
-    seed = seed_from(chosen.random_state if random_state is None else random_state)
-    with one_blas_thread():
-        whole = Problem(represent(chosen, data, k), sample.names, k, sample.arrays[0].dtype, seed)
-        whole.check_variance()
-        return choose(chosen, data, whole, sample.subjects)
+    return choose_for(parameters, sample.datasets(sample.arrays), sample.subjects)

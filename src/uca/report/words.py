@@ -62,6 +62,9 @@ def in_short(model: BoundedTransformer) -> str:
 
 def certificate_sentence(model: BoundedTransformer) -> str:
     """What the certificate of the first problem means."""
+    restriction = getattr(model, "restriction_", None)
+    if restriction is not None:
+        return f"{restriction.sentence} {model.certificate_.message}"
     c = model.certificate_
     direction = "direction that respects the bounds" if model.background_names_ else "direction"
     if c.status != "optimal":
