@@ -125,7 +125,8 @@ def choose_for(model: UCA, data: Datasets, subjects: Sequence[Array]) -> Restric
 
 def folds(subjects: Sequence[Array], n_folds: int, seed: int) -> Iterator[tuple[Array, ...]]:
     """For every fold and dataset, which rows are held out. Subjects are whole, and dealt evenly in every dataset."""
-    everybody = np.unique(np.concatenate(list(subjects)))
+    known, first = np.unique(np.concatenate(list(subjects)), return_index=True)
+    everybody = known[np.argsort(first)]  # in the order of the rows, whatever the labels
     occurs = np.array([np.isin(everybody, codes) for codes in subjects])
     rng = np.random.default_rng([seed, len(everybody)])
     for _ in range(N_REPEATS):

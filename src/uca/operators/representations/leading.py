@@ -14,6 +14,7 @@ import numpy as np
 from ..._types import Array
 from ..contract.dense import DenseCovariance, DensePencil
 from ..contract.pencil import Pencil
+from ..contract.units import canonical
 from ..eigen.direct import direct_eigenpairs
 from ..statistics.rounding import UNIT, summation
 from .representation import Representation
@@ -66,9 +67,11 @@ def leading_vectors(pencil: Pencil, q: int) -> Array:
     close together are then mixtures of their neighbours, which matters little: the space they span is the restriction.
     """
     target = pencil.combine(np.eye(len(pencil.operators))[0])
-    matrix = target.dense()
-    if matrix is not None:
-        return direct_eigenpairs(matrix, min(q, len(matrix))).vectors
+    q = min(q, target.size)
+    if pencil.own_eigenpairs and (own := target.own_eigenpairs(q)) is not None:
+        return own.vectors
+    if (matrix := target.dense()) is not None:
+        return direct_eigenpairs(matrix, q).vectors
     vectors = np.random.default_rng(0).standard_normal((target.size, min(q + BESIDE, target.size)))
     for _ in range(PASSES):
         vectors = target @ np.linalg.qr(vectors)[0]
@@ -80,7 +83,7 @@ def leading_vectors(pencil: Pencil, q: int) -> Array:
 
 def restrict(held: Representation, q: int) -> Representation:
     """The representation on the span of the target's ``q`` leading eigenvectors."""
-    basis = leading_vectors(held.pencil, q)
+    basis = leading_vectors(canonical(held.pencil)[0], q)  # in units of its own: the same digits in any units
     again = held.sharper
     return replace(
         held,
