@@ -14,7 +14,6 @@ from sklearn.base import clone
 import uca
 from uca import UCA
 from uca.estimators.new_rows import N_REPEATS, folds
-from uca.estimators.restriction import pick
 from uca.fitted import problem_of
 from uca.inference import Restriction, TradeOff, choose_restriction
 from uca.solvers.infeasible import InfeasibleBoundsError
@@ -236,16 +235,14 @@ def trade_off(target, background):
 @pytest.mark.parametrize(
     ("target", "background", "chosen"),
     [
-        ([10.0, 8.0, 2.0], [5.0, 1.0, 0.5], 1),  # 2, 8, 2
-        ([10.0, 9.5, 5.0], [1.2, 0.9, 0.5], 1),  # 8.3, 9.5, 5
+        ([10.0, 8.0, 2.0], [5.0, 1.0, 0.5], 1),
         ([10.0, 9.9, 9.5], [0.9, 0.8, 0.1], 0),  # all within the bound: the largest target
-        ([12.0, 9.2, 1.0], [1.2, 1.05, 1.0], 0),  # 10 and 8.8: less than 0.9 of it
-        ([12.0, 9.6, 1.0], [1.2, 1.05, 1.0], 1),  # 10 and 9.1 are near: the safer one
-        ([20.0, 9.0], [2.0, 1.1], 0),  # 10 and 8.2 are not
+        ([20.0, 8.0, 1.0], [2.0, 1.0, 0.5], 1),  # twice the bound costs more than twice the target gains
+        ([30.0, 8.0, 1.0], [2.0, 1.0, 0.5], 0),
     ],
 )
 def test_the_rule(target, background, chosen):
-    assert pick(trade_off(target, background)) == chosen
+    assert trade_off(target, background).best == chosen
 
 
 def test_repeated_rows_need_groups():

@@ -5,7 +5,7 @@ these rows happen not to vary, and new rows do. Two restrictions leave it less r
 *target* (where the background's accidents are not sought out), and bounds times a factor f. Both cost target variance where
 they are not needed, so (q, f) is chosen by cross-fitting: rows (or subjects) of all datasets are dealt into folds, every
 candidate is fitted without one fold and measured on it, each dataset in units of its own standard. Taken is the candidate
-with the largest held-out target variance over max(1, held-out background variance / bound); see :func:`~.restriction.pick`.
+with the largest held-out target variance over max(1, held-out background variance / bound) ** 1.5.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ from ..solvers.relaxed import solve_relaxed
 from ..solvers.solve import solve
 from .base import represent
 from .problem import Problem
-from .restriction import Restriction, TradeOff, pick
+from .restriction import Restriction, TradeOff
 
 if TYPE_CHECKING:
     from .uca import UCA
@@ -109,7 +109,7 @@ def choose(model: UCA, data: Datasets, whole: Problem, subjects: Sequence[Array]
         n_folds,
         N_REPEATS,
     )
-    return Restriction(*grid.candidates[pick(trade_off)], trade_off)
+    return Restriction(*grid.candidates[trade_off.best], trade_off)
 
 
 def choose_for(model: UCA, data: Datasets, subjects: Sequence[Array]) -> Restriction:

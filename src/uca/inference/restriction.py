@@ -19,8 +19,8 @@ def choose_restriction(
 
     What ``UCA(bound_on="new rows")`` does, with subjects: folds keep the rows of a subject together. Rows or subjects of all
     datasets are dealt into five folds, twice. Candidates are numbers of leading directions of the target and factors on the
-    bounds; the one with the largest held-out target variance over max(1, held-out background variance / bound) is chosen,
-    and of those within 10 % of it the one that exceeds the bounds least.
+    bounds; the one with the largest held-out target variance over max(1, held-out background variance / bound) ** 1.5 is
+    chosen.
 
     Parameters
     ----------
