@@ -33,6 +33,7 @@ from uca.inference.sample import check_sample
 from uca.inference.uniqueness import N_SPLITS, conclude, measure_halves, model_of_halves
 from uca.reproduce.mice import BACKGROUNDS
 
+from . import option
 from .laws import NULLS, WARNINGS, Draw, planted
 from .pages import write
 from .rivals import contrastive_dimension, f_test, twice_median
@@ -269,6 +270,7 @@ PARTS: dict[str, Callable[[float, Known], Any]] = {
     "timing": timing,
     "mice": mice,
     "demo": demo,
+    "option": option.part,
 }
 
 

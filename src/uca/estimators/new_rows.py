@@ -82,13 +82,13 @@ def choose(model: UCA, data: Datasets, whole: Problem, subjects: Sequence[Array]
     if subjects is None:
         stops = np.cumsum([array.shape[0] for array in arrays])
         subjects = [np.arange(stop - array.shape[0], stop) for stop, array in zip(stops, arrays, strict=True)]
-    n_folds = _number_of_folds(subjects, data.labels)
+    n_folds = min(MOST_FOLDS, _check_enough(subjects, data.labels))
     given = check_bound(model.bound, whole.names)
     if given is not None:  # bounds that nothing keeps are an error here as in any fit
         solve(whole.eigen, whole.bounds(given), k=1, names=whole.names, powers=whole.powers, seed=whole.seed)
     grid = Grid.of(whole.pencil, arrays[0].shape[0] - int(bool(model.center)), whole.k)
     squares = np.zeros((len(arrays), len(grid.candidates)))
-    for inside in folds(subjects, n_folds, whole.seed):
+    for inside in folds(subjects, n_folds, N_REPEATS, whole.seed):
         part = Datasets(
             {name: array[~held] for name, array, held in zip(data.tables, arrays, inside, strict=True)},
             data.n_features,
@@ -123,13 +123,13 @@ def choose_for(model: UCA, data: Datasets, subjects: Sequence[Array]) -> Restric
         return choose(model, data, whole, subjects)
 
 
-def folds(subjects: Sequence[Array], n_folds: int, seed: int) -> Iterator[tuple[Array, ...]]:
+def folds(subjects: Sequence[Array], n_folds: int, n_repeats: int, seed: int) -> Iterator[tuple[Array, ...]]:
     """For every fold and dataset, which rows are held out. Subjects are whole, and dealt evenly in every dataset."""
     known, first = np.unique(np.concatenate(list(subjects)), return_index=True)
     everybody = known[np.argsort(first)]  # in the order of the rows, whatever the labels
     occurs = np.array([np.isin(everybody, codes) for codes in subjects])
     rng = np.random.default_rng([seed, len(everybody)])
-    for _ in range(N_REPEATS):
+    for _ in range(n_repeats):
         order = rng.permutation(len(everybody))
         order = order[np.lexsort(occurs[:, order])]  # subjects of the same datasets follow one another
         fold = np.empty(len(everybody), dtype=int)
@@ -185,11 +185,12 @@ def _sliceable(array: Any, label: str) -> Any:
     return to_numpy(array) if is_array_api(array) else array
 
 
-def _number_of_folds(subjects: Sequence[Array], labels: Sequence[str]) -> int:
+def _check_enough(subjects: Sequence[Array], labels: Sequence[str]) -> int:
+    """How many independent rows or subjects the smallest dataset has; raises where folds cannot be made of them."""
     counts = [len(np.unique(codes)) for codes in subjects]
     if min(counts) < FEWEST_FOLDS:
         raise ValueError(
             f"{labels[int(np.argmin(counts))]} has {min(counts)} independent rows or subjects; bound_on='new rows' "
             f"holds out a part of every dataset at a time and needs {FEWEST_FOLDS} of them at least"
         )
-    return min(MOST_FOLDS, *counts)
+    return min(counts)

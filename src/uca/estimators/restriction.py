@@ -16,7 +16,7 @@ from .summary import Summary, text_table
 
 #: What a background counts for above its bound. With 1, target variance would pay for any excess; held-out variances of few
 #: rows are uncertain, and a larger power errs to the side of the bound. In benchmarks/inference/option.py, with 20 rows, one
-#: repetition in ten was above 2.7 (p = 100) or 3.1 times the bound (p = 500) with 1, above 1.8 or 2.1 with 1.5; cosines alike.
+#: repetition in ten was above 2.7 (p = 100) or 3.1 times the bound (p = 500) with 1, above 1.8 or 2.1 with 1.5.
 POWER = 1.5
 
 
