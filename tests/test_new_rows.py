@@ -121,6 +121,7 @@ def test_all_directions_and_the_bounds_as_they_are_is_the_plain_fit():
     np.testing.assert_array_equal(model.components_, plain.components_)
     np.testing.assert_array_equal(model.lambdas_, plain.lambdas_)
     assert model.certificate_.upper == plain.certificate_.upper
+    assert model.restriction_.sentence.startswith("Not held back")
 
 
 def test_every_sequential_component_is_restricted():
@@ -306,6 +307,12 @@ def test_it_says_where_nothing_keeps_the_bound():
     found = Restriction(2, 1.0, trade_off([5.0, 4.0], [3.0, 2.0]))
     assert "Nothing that was tried keeps every bound on held-out rows" in found.sentence
     assert "Nothing" not in Restriction(2, 1.0, trade_off([5.0, 4.0], [3.0, 1.0])).sentence
+
+
+def test_report_and_certificate_speak_of_the_restricted_problem(held_back):
+    words = pytest.importorskip("uca.report.words").certificate_sentence(held_back)
+    assert held_back.restriction_.sentence in words
+    assert "No direction that respects the bounds" not in words  # others may: outside of the leading ones
 
 
 def test_clone_save_and_look_again(few_rows, held_back, tmp_path):

@@ -85,7 +85,7 @@ class Population:
 
 def repetition(cell: Cell, seed: int) -> dict[str, dict[str, float]]:
     """Plain and held back: population variances over those of the optimum or the bound, and the cosine to the optimum."""
-    rng = np.random.default_rng([seed, cell.p, cell.n, cell.m])
+    rng = np.random.default_rng([8, seed, cell.p, cell.n, cell.m])  # the rule was chosen on other draws
     population = Population(cell, rng)
     target, *backgrounds = population.draw(cell.n, rng)
     best = population.optimum()

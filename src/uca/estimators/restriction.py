@@ -114,12 +114,12 @@ class Restriction:
     def sentence(self) -> str:
         """The restriction in words, with what it gives on held-out rows."""
         if self.n_leading is None and self.factor == 1.0:
-            told = "no restriction"
+            told = "Not held back for new rows: all directions, bounds as they are."
         else:
             where = "all directions" if self.n_leading is None else f"{_leading(self.n_leading)} of the target"
-            told = f"{where}, bounds times {self.factor:.3g}"
+            told = f"Held back for new rows: {where}, bounds times {self.factor:.3g}."
         if self.trade_off is None:
-            return f"Held back for new rows: {told}."
+            return told
         i = self.trade_off.best
         found = ", ".join(
             f"{value:.3g} in {name!r} (bound {bound:.3g})"
@@ -131,7 +131,7 @@ class Restriction:
             "" if self.trade_off.excess.min() <= 1.0 else " Nothing that was tried keeps every bound on held-out rows."
         )
         target = f"{self.trade_off.target[i]:.4g} in the target"
-        return f"Held back for new rows: {told}. On held-out rows: {target}, {found}.{kept}"
+        return f"{told} On held-out rows: {target}, {found}.{kept}"
 
     def summary(self) -> Summary:
         """The sentence, and a table of what was to choose from: for every number of directions the best factor."""
@@ -202,6 +202,8 @@ def _factor(used: Array, bounds: Array, otherwise: float) -> float:
 
 
 def _told(n_leading: int | None, factor: float) -> str:
+    if n_leading is None and factor == 1.0:
+        return "This speaks of these rows."
     where = "" if n_leading is None else f"components made of {_leading(n_leading)} of the target, "
     told = f"This speaks of these rows and of a problem held back for new ones: {where}bounds times {factor:.3g}."
     return f"{told} No direction there keeps the bounds themselves." if factor > 1 + 1e-9 else told

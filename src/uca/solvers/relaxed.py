@@ -35,19 +35,20 @@ def solve_relaxed(eigen: Eigensolver, bounds: Array, *, ceiling: Array, **option
     """As :func:`~.solve.solve`, with bounds that are relaxed, all by one factor, where tightening them does not pay.
 
     ``result.bounds`` has those that were used: the given ones; or those of the direction with the largest ratio, if they are
-    below the ``ceiling``; or the ceiling; or, where no direction keeps that, those of the largest ratio.
+    below the ``ceiling``; or the ceiling; or, where no direction keeps that, those of the largest ratio. Where matrices are
+    not in memory, the given ones.
     """
     try:
         result = solve(eigen, bounds, **options)
-        if result.eigenvalues[0] >= -NEGATIVE * abs(result.value):
+        pays = result.eigenvalues[0] >= -NEGATIVE * abs(result.value)
+        if pays or np.array_equal(bounds, ceiling) or not eigen.pencil.in_memory:
             return result
     except InfeasibleBoundsError:
-        result = None
+        if not eigen.pencil.in_memory:
+            raise
     relaxed = bounds * ((1.0 + ROOM) * _stretch(eigen.pencil, bounds, options))
     if np.all(relaxed <= ceiling):
         return solve(eigen, relaxed, **options)
-    if result is not None and np.array_equal(bounds, ceiling):
-        return result
     try:
         return solve(eigen, ceiling, **options)
     except InfeasibleBoundsError:
