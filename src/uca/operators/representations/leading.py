@@ -38,9 +38,11 @@ class LeadingPencil(DensePencil):
     """A pencil on the span of some orthonormal vectors of its working space."""
 
     def __init__(self, whole: Pencil, basis: Array):
-        matrices = basis.T @ whole.products(basis)
+        images = whole.products(basis)
+        matrices = basis.T @ images
         matrices = (matrices + matrices.transpose(0, 2, 1)) / 2
-        rounding = 2.0 * UNIT * summation(len(basis)) * np.array([op.magnitude for op in whole.operators])
+        # Of the second product, as a share of its factors' size; the first is the operators' own business.
+        rounding = 2.0 * UNIT * summation(len(basis)) * np.linalg.norm(images, axis=(1, 2))
 
         def errors_at(vectors: Array, sizes: Array) -> Array:
             return whole.errors_at(basis[:, : len(vectors)] @ vectors, sizes) + rounding
