@@ -27,7 +27,7 @@ from commands import NAMES, SAME_FIT, SHARED, UNIQUE, good, named, run, write_ta
 
 from uca.cli.destination import new_folder
 from uca.cli.program import explain
-from uca.estimators.newrows import about
+from uca.estimators.expected_words import about
 
 FILES = {"scores.csv", "components.csv", "summary.json", "model.skops", "report.html"}
 

@@ -12,7 +12,7 @@ from sklearn.exceptions import ConvergenceWarning
 import uca
 from uca import UCA
 from uca.estimators.expected import EXACT, FEW_ROWS, Solution, expected
-from uca.estimators.newrows import NO_PREDICTION, NewRowsWarning, about, in_both
+from uca.estimators.expected_words import NO_PREDICTION, NewRowsWarning, about, in_both
 from uca.inference import expected_background_variance
 from uca.operators.contract.dense import DensePencil
 from uca.operators.contract.operator import LinearCombination

@@ -11,10 +11,10 @@ from functools import cache
 
 import numpy as np
 import pytest
-from benchmarks.inference import coverage, laws, newrows, pages, rivals, sceptic, study
+from benchmarks.inference import coverage, laws, newrows, option, pages, rivals, sceptic, study
 from scipy import linalg, stats
 
-from uca import UCA
+from uca import UCA, solve_dual
 from uca.inference import uniqueness_test
 
 N = 40
@@ -225,6 +225,24 @@ def test_page_of_predictions():
 
 def saved_with(**parts):
     return {**json.loads(study.SAVED.read_text()), **parts}
+
+
+def test_option():
+    """The population's optimum by a full-size problem; and the table of what was measured."""
+    cell = option.Cell(30, 12, "weak", 2)
+    population = option.Population(cell, np.random.default_rng(0))
+    matrices = [(f.T @ f + np.eye(30)) / (1 + np.sum(f[:, 0] ** 2)) for f in population.loadings]
+    best = population.optimum()
+    np.testing.assert_allclose(population.variances(best), [best @ s @ best for s in matrices])
+    whole = solve_dual(matrices[0], matrices[1:], bounds=1.0, n_components=1)
+    assert np.all(population.variances(best)[1:] <= 1 + 1e-6)
+    np.testing.assert_allclose(population.variances(best)[0], whole.value, rtol=1e-6)
+    found = option.medians([option.repetition(cell, seed) for seed in range(2)])
+    assert set(found["rows"]) == {"background", "target", "within", "cosine"}
+    text = pages.option({"option": {cell.name: {"n": 2, **found}, "mice": {"n": 3, "real": True, **found}}})
+    assert f"| {cell.name} | {found['rows']['background']:.3g} → " in text
+    assert "| mice |" in text
+    assert "2 repetitions, 3 random halves" in text
 
 
 class TestRivals:

@@ -16,7 +16,7 @@ from scipy import sparse
 import uca
 from uca import CPCA, UCA
 from uca.contrast import joint_steps, turn
-from uca.estimators.newrows import about
+from uca.estimators.expected_words import about
 from uca.fitted import form_for, problem_of_rows
 from uca.inference import background_influence, bootstrap, row_leverage, uniqueness_test
 from uca.report import report

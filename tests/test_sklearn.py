@@ -15,7 +15,9 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 from uca import CPCA, UCA, CPCAPlusPlus
 
 
-@parametrize_with_checks([UCA(), UCA(n_components=1, scale=False, whiten=True, components="sequential")])
+@parametrize_with_checks(
+    [UCA(), UCA(n_components=1, scale=False, whiten=True, components="sequential"), UCA(bound_on="new rows")]
+)
 def test_check_estimator(estimator, check):
     check(estimator)
 

@@ -19,7 +19,7 @@ from joblib import Parallel, delayed
 
 from uca import UCA
 from uca.datasets import DataNotFoundError, load_mice
-from uca.estimators.newrows import FAR
+from uca.estimators.expected_words import FAR
 from uca.inference import expected_background_variance
 from uca.reproduce.mice import BACKGROUNDS
 

@@ -229,6 +229,31 @@ def draw_newrows(saved: dict[str, Any], path: Path) -> None:
     plt.close(figure)
 
 
+def option(saved: dict[str, Any]) -> str:
+    """Simulated settings and real data: the plain fit beside the one that is held back."""
+    found = saved.get("option")
+    if not found:
+        return "\n(not run yet)\n"
+    simulated = {name: row for name, row in found.items() if not row.get("real")}
+    real = {name: row for name, row in found.items() if row.get("real")}
+    columns = {"background": "background / bound", "target": "target / optimum", "within": "target within the bound"}
+    lines = _changes("simulated", simulated, {**columns, "cosine": "cosine to the optimum"})
+    lines += ["", *_changes("real data, other half of the rows", real, {**columns, "target": "target"})]
+    counts = {row["n"] for row in simulated.values()}
+    halves = {row["n"] for row in real.values()}
+    told = f"{', '.join(map(str, counts))} repetitions, {', '.join(map(str, halves))} random halves"
+    return "\n".join(["", *lines, "", f"(Medians, plain → held back; {told}.)", ""])
+
+
+def _changes(head: str, found: dict[str, Any], columns: dict[str, str]) -> list[str]:
+    """A table of figures before and after."""
+    lines = [f"| {head} | {' | '.join(columns.values())} |", "|---" * (len(columns) + 1) + "|"]
+    for name, row in found.items():
+        cells = (f"{row['rows'][what]:.3g} → {row['new rows'][what]:.3g}" for what in columns)
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return lines
+
+
 MARKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "levels": levels,
     "truths": truths,
@@ -237,6 +262,7 @@ MARKS: dict[str, Callable[[dict[str, Any]], str]] = {
     "number": number,
     "influence": influence,
     "coverage": coverage,
+    "option": option,
     "examples": examples,
 }
 

@@ -31,7 +31,7 @@ from uca.inference.sample import check_sample
 from uca.inference.uniqueness import AUTO, conclude, measure, model_of_halves
 from uca.reproduce.mice import BACKGROUNDS
 
-from . import coverage, newrows
+from . import coverage, newrows, option
 from .influences import part as influence
 from .known import Known
 from .laws import NULLS, Draw, planted
@@ -271,6 +271,7 @@ PARTS: dict[str, Callable[[float, Known], Any]] = {
     "mice": mice,
     "demo": demo,
     "newrows": newrows.part,
+    "option": option.part,
 }
 
 

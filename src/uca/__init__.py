@@ -11,7 +11,7 @@ from ._pool import pool
 from .dual import Certificate, DualResult
 from .estimators.cpca import CPCA, ContrastiveResult
 from .estimators.cpca_plus_plus import CPCAPlusPlus
-from .estimators.newrows import NewRowsWarning
+from .estimators.expected_words import NewRowsWarning
 from .estimators.uca import UCA
 from .means import MeanDifference, MeanDifferences
 from .operators.statistics.moments import Moments

@@ -25,6 +25,7 @@ from .estimators.bounded import BoundedTransformer
 from .operators.eigen.solver import Eigensolver
 from .operators.representations.build import build
 from .operators.representations.covariance import from_matrices
+from .operators.representations.leading import restrict
 from .operators.representations.representation import Representation
 from .operators.sources.chunks import project
 from .operators.sources.distributed import project_lazily
@@ -221,4 +222,9 @@ def form_for(n_rows: int, n_features: int) -> str:
 
 def _with_solution(held: Representation, model: BoundedTransformer) -> FittedProblem:
     lambdas, bounds = model.lambdas_.astype(float), model.bounds_.astype(float)
+    restriction = getattr(model, "restriction_", None)
+    if restriction is not None:  # the problem that was solved is that among the leading directions
+        bounds = restriction.factor * bounds
+        if restriction.n_leading is not None:
+            held = restrict(held, restriction.n_leading)
     return FittedProblem(held, lambdas, bounds, list(model.background_names_), model.certificate_)

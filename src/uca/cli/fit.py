@@ -14,6 +14,7 @@ import typer
 from .. import persistence
 from ..estimators.base import ContrastiveTransformer, component_names
 from ..estimators.uca import UCA
+from ..inference import Restriction, choose_restriction
 from . import evidence as e
 from . import options as o
 from .destination import check_folder, new_folder
@@ -53,8 +54,11 @@ def fit(
     out = Path(f"uca-{stem(tables.table)}") if out is None else out
     shape = None if image_shape is None else parse_shape(image_shape)
     request = Request(tables, columns, labels=labels, groups=groups)
-    if groups is not None and not test:
-        raise usage_error(f"--groups {groups} is for --test: add it, or leave the column out with --drop {groups}")
+    if groups is not None and not (test or how.on_new_rows):
+        raise usage_error(
+            f"--groups {groups} is for --test and for --bound-on 'new rows': add one of them, or leave the column out with "
+            f"--drop {groups}"
+        )
     check_folder(out, FILES, output.force)
     with Steps(silent=output.silent) as steps:
         steps.step(f"reading {tables.table}")
@@ -63,7 +67,11 @@ def fit(
         notes = list(study.notes)
         started = time.perf_counter()
         with warnings_as_notes(notes):
-            model = fit_model(study, {"n_components": n_components, **how.parameters}, steps)
+            parameters = {"n_components": n_components, **how.parameters}
+            if how.on_new_rows and groups is not None:
+                steps.step("choosing on held-out subjects")
+                parameters["bound_on"] = choose_for_subjects(study, parameters, groups)
+            model = fit_model(study, parameters, steps)
         seconds = time.perf_counter() - started
         summary = {
             **describe(model),
@@ -97,6 +105,12 @@ def fit_model(study: Study, parameters: dict[str, Any], steps: Steps) -> UCA:
     model.fit(study.target.data(), backgrounds=study.background_data)
     model.set_params(verbose=False)  # a model file holds no functions
     return model
+
+
+def choose_for_subjects(study: Study, parameters: dict[str, Any], groups: str) -> Restriction:
+    """What ``bound_on`` of the model is, with subjects."""
+    model = UCA(**{**parameters, "bound_on": "rows"})
+    return choose_restriction(study.target.data(), study.background_data, groups=study.groups(groups), model=model)
 
 
 def write_report(model: ContrastiveTransformer, path: Path, study: Study, **extras: Any) -> list[str]:

@@ -20,7 +20,8 @@ SCALES: dict[str, bool | str] = {
 Missing = StrEnum("Missing", {name.replace("-", "_"): name for name in MISSING})  # type: ignore[misc]  # of the library
 Scale = StrEnum("Scale", list(SCALES))  # type: ignore[misc]
 Kind = StrEnum("Kind", ["joint", "sequential"])
-ERROR, OWN = Missing("error"), Scale("own")
+BoundOn = StrEnum("BoundOn", {"rows": "rows", "new_rows": "new rows"})
+ERROR, OWN, ROWS = Missing("error"), Scale("own"), BoundOn("rows")
 
 
 NComponents = Annotated[int, typer.Option("--n-components", "-k", min=1, help="number of components")]
@@ -91,12 +92,25 @@ class Model:
     bound: Annotated[
         float | None, typer.Option(help="variance allowed in each background (default: what a random direction has)")
     ] = None
+    bound_on: Annotated[
+        BoundOn, typer.Option("--bound-on", help="rows that keep the bound: those given, or new ones (slower)")
+    ] = ROWS
+
+    @property
+    def on_new_rows(self) -> bool:
+        """Whether the bound is meant for new rows."""
+        return self.bound_on.value == "new rows"
 
     @property
     def parameters(self) -> dict[str, Any]:
         """Parameters of :class:`uca.UCA`."""
         bound = "mean" if self.bound is None else self.bound
-        return {"scale": SCALES[self.scale], "components": self.components.value, "bound": bound}
+        return {
+            "scale": SCALES[self.scale],
+            "components": self.components.value,
+            "bound": bound,
+            "bound_on": self.bound_on.value,
+        }
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,8 @@ from rich.text import Text
 
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer, component_names
-from ..estimators.newrows import NO_PREDICTION, far_lines
+from ..estimators.expected_words import NO_PREDICTION, far_lines
+from ..estimators.restriction import Restriction
 from ..estimators.summary import exceeds_bound, prediction
 from ..io import Table
 from .inputs import Study
@@ -78,6 +79,8 @@ def describe(model: ContrastiveTransformer) -> dict[str, Any]:
     if hasattr(model, "certificate_"):
         known["certificate"] = {key: _plain(value) for key, value in asdict(model.certificate_).items()}
         known["solver"] = model.solver_
+    if getattr(model, "restriction_", None) is not None:
+        known["restriction"] = _plain(model.restriction_)
     return {**known, "means": describe_means(model), "representation": model.representation_}
 
 
@@ -154,6 +157,8 @@ def _components(model: ContrastiveTransformer) -> list[dict[str, Any]]:
 
 
 def _plain(value: Any) -> Any:
+    if isinstance(value, Restriction):
+        return {"n_leading": value.n_leading, "factor": value.factor, "sentence": value.sentence}
     if isinstance(value, np.ndarray):
         return value.tolist()
     return value.item() if isinstance(value, np.generic) else value
@@ -199,6 +204,8 @@ def show(found: dict[str, Any]) -> None:
         names = [row["name"] for row in backgrounds]
         for told in far_lines(components[0]["name"], names, variances[0], np.array(expected), np.array(bounds)):
             line(f"{told[0].upper()}{told[1:]}.")
+    if "restriction" in found:
+        line(found["restriction"]["sentence"])
     if "certificate" in found:
         line(found["certificate"]["message"])
     show_means(found["means"])

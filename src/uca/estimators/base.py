@@ -122,7 +122,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         """Everything that is fitted, from data that is held; ``n_rows`` of each dataset, None for matrices."""
         names = tuple(names) or data.names
         k = check_n_components(self.n_components, data.n_features)
-        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)), n_rows)
+        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)), n_rows, data)
         constant = problem.told_constant([label_of(name) for name in (None, *names)])
         if constant:
             warnings.warn(f"constant features were scaled to 0: {constant}", UserWarning, stacklevel=3)

@@ -64,6 +64,8 @@ class BoundedTransformer(ContrastiveTransformer):
             Scores then refer to data as it is (``mean_`` is 0, ``scale_`` is 1).
         """
         self._check_parameters()
+        if backgrounds is not None:
+            self._check_without_rows("fit_covariance")
         named = name_backgrounds(backgrounds)
         matrices = check_matrices(A, named, semidefinite=True)
         like = Datasets({}, matrices.shape[-1], None)
@@ -88,6 +90,8 @@ class BoundedTransformer(ContrastiveTransformer):
         self
         """
         self._check_parameters()
+        if backgrounds is not None:
+            self._check_without_rows("partial_fit")
         warn_y(self, y, plain_pca=False)
         stream: Stream | None = self.__dict__.get("_stream")
         like = None if stream is None else stream.like
@@ -121,6 +125,9 @@ class BoundedTransformer(ContrastiveTransformer):
         """
         # Imported on use and by name: the report stands below the estimators and needs an extra.
         return import_module("uca.report").report(self, path, X, **options)
+
+    def _check_without_rows(self, what: str) -> None:
+        """Raise where a parameter needs rows to be held out, for ways to fit that keep none."""
 
     def _attributes(self, problem: Problem, results: Sequence[DualResult]) -> dict[str, Any]:
         """All fitted attributes from the solution of one problem, or of one a component; warns of what is not solved.

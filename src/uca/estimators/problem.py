@@ -14,10 +14,13 @@ from typing import Any
 import numpy as np
 
 from .._types import Array
+from .._validation import Datasets
+from ..dual import mean_bounds
 from ..means import MeanDifferences, mean_differences
 from ..operators.contract.pencil import Pencil
 from ..operators.contract.units import canonical, in_user_units
 from ..operators.eigen.solver import Eigensolver
+from ..operators.representations.leading import restrict
 from ..operators.representations.representation import Representation
 from .expected import Solution, expected
 
@@ -40,6 +43,8 @@ class Problem:
         Of start vectors.
     n_rows : tuple of int or None
         Rows of target and backgrounds; None where matrices were given instead.
+    data : Datasets or None
+        What is held, where rows are asked for again.
     """
 
     held: Representation
@@ -48,6 +53,7 @@ class Problem:
     dtype: np.dtype
     seed: int = 0
     n_rows: tuple[int, ...] | None = None
+    data: Datasets | None = None
 
     @cached_property
     def _canonical(self) -> tuple[Pencil, Array]:
@@ -71,6 +77,14 @@ class Problem:
     def sharper(self) -> Problem | None:
         """The same problem with less lost to rounding, where there is a way."""
         return None if self.held.sharper is None else replace(self, held=self.held.sharper())
+
+    def bounds(self, given: Array | None) -> Array:
+        """Bounds in units of its own: those that the user gave, or the mean ones."""
+        return mean_bounds(self.pencil) if given is None else in_user_units(given, -self.powers[1:])
+
+    def restricted(self, n_leading: int | None) -> Problem:
+        """The same among the leading directions of the target."""
+        return self if n_leading is None else replace(self, held=restrict(self.held, n_leading))
 
     def check_variance(self) -> None:
         """Refuse a target in which nothing varies."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._types import Array
-from .newrows import NO_PREDICTION, far_lines
+from .expected_words import NO_PREDICTION, far_lines
 
 if TYPE_CHECKING:
     from .bounded import BoundedTransformer
@@ -66,6 +66,8 @@ def summarise(model: BoundedTransformer) -> Summary:
         )
         for line in told:
             lines += wrap(f"{line[0].upper()}{line[1:]}.", LINE_WIDTH)
+    if getattr(model, "restriction_", None) is not None:
+        lines += ["", model.restriction_.summary()]
     lines += ["", *wrap(model.certificate_.message, LINE_WIDTH)]
     if means := getattr(model, "mean_differences_", None):  # absent from model files of older versions
         lines += wrap(means.sentence, LINE_WIDTH)
@@ -85,6 +87,11 @@ def prediction(expected: float) -> str:
 
 
 def _reason(model: BoundedTransformer) -> str:
+    held_back = getattr(model, "restriction_", None) is not None
+    if held_back and (
+        model.components == "sequential" or exceeds_bound(model.background_variance_, model.bounds_)[0].any()
+    ):
+        return "No direction that the fit was held back to keeps it; see below."
     if model.components == "joint":
         return "Only the first component is bound; components='sequential' bounds them all."
     return "No single direction attains the optimum there; see the certificate."

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,15 @@ import numpy as np
 from .._parameters import check_bool, check_bound, check_choice, check_positive_int, check_tolerance
 from .._progress import Callback, progress
 from .._types import Array
-from ..dual import DualResult, Status, mean_bounds
-from ..operators.contract.units import in_user_units
+from ..dual import DualResult, Status
+from ..solvers.relaxed import solve_relaxed
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
 from .bounded import BoundedTransformer
-from .newrows import with_expectation
+from .crossfit import choose
+from .expected_words import with_expectation
 from .problem import Problem
+from .restriction import Restriction, TradeOff, as_restricted, check_bound_on
 
 
 class UCA(BoundedTransformer):
@@ -37,6 +40,12 @@ class UCA(BoundedTransformer):
     bound : "mean", float, or one float for each background, default="mean"
         Largest variance that the first component may explain in each background. "mean" is what a random direction
         explains, ``tr(B_j) / p``, which is 1 on standardised data. Numbers may be given in order or by name (a dict).
+    bound_on : "rows", "new rows" or Restriction, default="rows"
+        Which rows the bounds are meant for. "rows" bounds the variance in the rows at hand (the paper). With few rows
+        beside features, new rows exceed that by far; "new rows" holds the fit back so that they do not: to the leading
+        directions of the target, with tighter bounds, both chosen on held-out rows (five folds, twice: at many times the
+        cost). Rows are taken as independent; with repeated rows choose by subject, with
+        :func:`uca.inference.choose_restriction`, and pass the result.
     components : {"joint", "sequential"}, default="joint"
         "joint" takes the top eigenvectors of one matrix (the paper); only the first is bound. "sequential" solves again
         in the orthogonal complement, so that every component respects every bound.
@@ -81,7 +90,11 @@ class UCA(BoundedTransformer):
         can be trusted in new rows.
     background_names_ : list of str
     bounds_ : array of shape (m,)
-        The bounds that were used.
+        The bounds that were asked for; with ``bound_on="new rows"`` those that new rows should keep, while the fit itself
+        kept ``restriction_.factor`` times as much.
+    restriction_ : Restriction or None
+        How the fit was held back for new rows, with the table that it was chosen from; None with ``bound_on="rows"``. The
+        certificate, the multipliers and the eigenvalues are those of the restricted problem.
     mean_, scale_ : array of shape (p,)
         What the target was centred and scaled by. ``scale_`` is 0 for a feature that is constant in the target; such a
         feature contributes nothing to scores.
@@ -128,8 +141,11 @@ class UCA(BoundedTransformer):
     ('optimal', True)
     """
 
+    parts = (*BoundedTransformer.parts, Restriction, TradeOff)
     component_prefix = "UC"
     method_name = "UCA"
+
+    restriction_: Restriction | None
 
     def __init__(
         self,
@@ -138,6 +154,7 @@ class UCA(BoundedTransformer):
         center: bool = True,
         scale: bool | str = True,
         bound: Any = "mean",
+        bound_on: Any = "rows",
         components: str = "joint",
         whiten: bool = False,
         solver: str = "auto",
@@ -151,6 +168,7 @@ class UCA(BoundedTransformer):
         self.center = center
         self.scale = scale
         self.bound = bound
+        self.bound_on = bound_on
         self.components = components
         self.whiten = whiten
         self.solver = solver
@@ -162,6 +180,7 @@ class UCA(BoundedTransformer):
 
     def _check_parameters(self) -> None:
         super()._check_parameters()
+        check_bound_on(self.bound_on, self.n_components)
         check_choice("components", self.components, ("joint", "sequential"))
         check_choice("solver", self.solver, ("auto", *SOLVERS))
         check_tolerance(self.tol)
@@ -169,15 +188,39 @@ class UCA(BoundedTransformer):
         if not callable(self.verbose):
             check_bool("verbose", self.verbose)
 
+    def _check_without_rows(self, what: str) -> None:
+        if isinstance(self.bound_on, str) and self.bound_on == "new rows":
+            raise ValueError(
+                f"bound_on='new rows' is chosen on held-out rows, and {what} keeps none: choose it on rows in memory with "
+                "uca.inference.choose_restriction(X, backgrounds), and pass the result as bound_on"
+            )
+
     def _solve(self, problem: Problem) -> dict[str, Any]:
-        given = check_bound(self.bound, problem.names)
-        bounds = mean_bounds(problem.pencil) if given is None else in_user_units(given, -problem.powers[1:])
+        restriction = self._restriction(problem)
+        if restriction is None:
+            return {**self._solve_held(problem), "restriction_": None}
+        return self._solve_held(problem.restricted(restriction.n_leading), restriction)
+
+    def _restriction(self, problem: Problem) -> Restriction | None:
+        """How the fit is held back; None where it is not."""
+        if not problem.names or isinstance(self.bound_on, Restriction):
+            return self.bound_on if problem.names else None
+        if self.bound_on == "rows":
+            return None
+        assert problem.data is not None
+        return choose(self, problem.data, problem)
+
+    def _solve_held(self, problem: Problem, restriction: Restriction | None = None) -> dict[str, Any]:
+        bounds = problem.bounds(check_bound(self.bound, problem.names))
         with progress(self.verbose) as callback:
-            results = self._results(problem, bounds, callback)
+            results = self._results(problem, bounds, callback, restriction)
         lost = any(result.certificate.status == Status.ROUNDING for result in results)
         if lost and (sharper := problem.sharper()) is not None:
-            return self._solve(sharper)
-        fitted = {**self._attributes(problem, results), **self._expected(problem, results)}
+            return self._solve_held(sharper, restriction)
+        used = {}
+        if restriction is not None:
+            used["restriction_"], results = as_restricted(restriction, results, bounds)
+        fitted = {**self._attributes(problem, results), **self._expected(problem, results), **used}
         return with_expectation(fitted, problem.names, problem.n_rows, self.component_prefix)
 
     def _expected(self, problem: Problem, results: Sequence[DualResult]) -> dict[str, Any]:
@@ -187,7 +230,9 @@ class UCA(BoundedTransformer):
         lambdas = np.stack([results[i % len(results)].lambdas for i in range(vectors.shape[1])])
         return problem.expected(vectors, eigenvalues, lambdas, joint=self.components == "joint")
 
-    def _results(self, problem: Problem, bounds: Array, callback: Callback | None) -> list[DualResult]:
+    def _results(
+        self, problem: Problem, bounds: Array, callback: Callback | None, restriction: Restriction | None = None
+    ) -> list[DualResult]:
         options: dict[str, Any] = {
             "names": problem.names,
             "solver": self.solver,
@@ -197,6 +242,9 @@ class UCA(BoundedTransformer):
             "powers": problem.powers,
             "callback": callback,
         }
+        each: Callable[..., DualResult] = solve
+        if restriction is not None:
+            each, bounds = partial(solve_relaxed, ceiling=bounds), restriction.factor * bounds
         if self.components == "sequential":
-            return solve_sequential(problem.eigen, bounds, k=problem.k, **options)
-        return [solve(problem.eigen, bounds, k=problem.k, **options)]
+            return solve_sequential(problem.eigen, bounds, k=problem.k, each=each, **options)
+        return [each(problem.eigen, bounds, k=problem.k, **options)]

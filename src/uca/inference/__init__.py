@@ -9,11 +9,13 @@ of it:
 * :func:`bootstrap`: how far components, loadings, multipliers and variances move when the rows are drawn again.
 * :func:`background_influence`: what each background contributes, and whether pooling them changes the answer.
 * :func:`expected_background_variance`: what new background rows should show along each component, by leaving out subjects.
+* :func:`choose_restriction`: how far to hold a fit back so that its bounds hold on new rows.
 * :func:`row_leverage`: how much a component depends on single rows.
 
 All take rows in memory, dense or sparse; all are deterministic for a seed, whatever the number of workers.
 """
 
+from ..estimators.restriction import Restriction, TradeOff
 from .backgrounds import background_influence
 from .influence import BackgroundInfluence
 from .leverage import RowLeverage, row_leverage
@@ -21,6 +23,7 @@ from .newrows import ExpectedVariance, expected_background_variance
 from .number import NumberOfComponents, estimate_n_components
 from .outcome import UniquenessTest
 from .resampled import Bootstrap
+from .restriction import choose_restriction
 from .stability import bootstrap
 from .uniqueness import uniqueness_test
 
@@ -29,10 +32,13 @@ __all__ = [
     "Bootstrap",
     "ExpectedVariance",
     "NumberOfComponents",
+    "Restriction",
     "RowLeverage",
+    "TradeOff",
     "UniquenessTest",
     "background_influence",
     "bootstrap",
+    "choose_restriction",
     "estimate_n_components",
     "expected_background_variance",
     "row_leverage",

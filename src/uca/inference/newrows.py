@@ -18,7 +18,7 @@ import numpy as np
 from .._parameters import check_n_components, check_positive_int, seed_from
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
-from ..estimators.newrows import NewRowsWarning, in_both, is_far
+from ..estimators.expected_words import NewRowsWarning, in_both, is_far
 from ..estimators.summary import Summary, prediction, text_table
 from ..fitted import background_standard, scores_by
 from .parallel import run

@@ -13,7 +13,7 @@ import numpy as np
 
 from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
-from ..estimators.newrows import about, first_is_far, in_both
+from ..estimators.expected_words import about, first_is_far, in_both
 from ..estimators.summary import exceeds_bound, prediction
 from .inputs import Inputs
 
@@ -97,6 +97,9 @@ def mean_sentence(model: BoundedTransformer, features: Sequence[str]) -> str:
 
 def certificate_sentence(model: BoundedTransformer) -> str:
     """What the certificate of the first problem means."""
+    restriction = getattr(model, "restriction_", None)
+    if restriction is not None:
+        return f"{restriction.sentence} {model.certificate_.message}"
     c = model.certificate_
     direction = "direction that respects the bounds" if model.background_names_ else "direction"
     if c.status != "optimal":

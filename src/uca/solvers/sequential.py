@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
@@ -17,14 +18,19 @@ from .solve import solve
 ROUNDING = 1e-12  # of later values, relative to the first
 
 
-def solve_sequential(eigen: Eigensolver, bounds: Array, *, k: int, **options: Any) -> list[DualResult]:
-    """``k`` results, each with one vector (in the coordinates of the pencil) that respects the bounds where one can."""
+def solve_sequential(
+    eigen: Eigensolver, bounds: Array, *, k: int, each: Callable[..., DualResult] = solve, **options: Any
+) -> list[DualResult]:
+    """``k`` results, each with one vector (in the coordinates of the pencil) that respects the bounds where one can.
+
+    ``each`` solves one problem, as :func:`~.solve.solve` does.
+    """
     results: list[DualResult] = []
     reflectors: list[Array] = []
     space = eigen
     for i in range(k):
         try:
-            result = solve(space, bounds, k=1, **options)
+            result = each(space, bounds, k=1, **options)
         except InfeasibleBoundsError as error:
             if i == 0:
                 raise

@@ -64,9 +64,9 @@ def with_expectation(
         if told:
             warnings.warn(
                 f"the bounds hold for these rows, and new ones are expected to exceed them: {'; '.join(told)}. More rows of "
-                "the background, or fewer features, bring the two together",
+                "the background, or fewer features, bring the two together; UCA(bound_on='new rows') holds the fit back",
                 NewRowsWarning,
-                stacklevel=5,
+                stacklevel=6,
             )
             message = _for_these_rows(name, names, expected[i], bounds, n_rows[1:])
             certificate = replace(certificate, message=f"{certificate.message} {message}")
