@@ -5,6 +5,7 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
@@ -12,7 +13,7 @@ import numpy as np
 from .._parameters import check_number, check_positive_int
 from .._types import Array
 from ..dual import DualResult
-from .summary import Summary, text_table
+from .summary import LINE_WIDTH, Summary, text_table
 
 #: What a background counts for above its bound. With 1, target variance would pay for any excess; held-out variances of few
 #: rows are uncertain, and a larger power errs to the side of the bound. In benchmarks/inference/option.py, with 20 rows, one
@@ -150,7 +151,7 @@ class Restriction:
         header = ["directions", "bound x", "target", *t.names, ""]
         folds = f"{t.n_folds} folds, {t.n_repeats} times"
         legend = f"Variances of the first component on held-out rows, {folds}; * above the bound."
-        lines = [self.sentence, "", *(line.rstrip() for line in text_table(header, rows)), legend]
+        lines = [*wrap(self.sentence, LINE_WIDTH), "", *(line.rstrip() for line in text_table(header, rows)), legend]
         return Summary("\n".join(lines))
 
     def __str__(self) -> str:
