@@ -115,7 +115,7 @@ def uniqueness_test(
 
     Notes
     -----
-    Variances are relative to how the model scales: with ``scale=True`` each dataset is in units of its own deviations. A
+    Variances are relative to how the model scales: with ``scale=True`` each dataset is standardised by its own SD. A
     significant component is one whose variance is larger in the target; nothing is said about its cause, and a batch effect
     in the target is as unique as biology.
 
