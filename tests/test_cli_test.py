@@ -321,7 +321,10 @@ USAGE = [
     ([*BASE, "--jobs", "0"], "--jobs 0: choose 1 or more"),
     ([*BASE, "--seed", "-1"], "Invalid value for '--seed'"),
     ([*BASE, "-o", "."], "is the current folder"),
-    (["fit", "treated.csv", "-b", "control.csv", "--groups", "mouse"], "--groups mouse is for --test: add it"),
+    (
+        ["fit", "treated.csv", "-b", "control.csv", "--groups", "mouse"],
+        "--groups mouse is for --test and for --bound-on",
+    ),
     (["fit", *BASE[1:6], "-b", "plain.csv", "--test", "--groups", "mouse"], "plain.csv has no column 'mouse'"),
 ]
 DATA = [

@@ -12,6 +12,7 @@ from benchmarks.pages import between
 from .influences import table as influence
 
 OURS, PLAIN, OTHER = "#0072B2", "#D55E00", "#009E73"
+NOT_YET = "\n(No figures yet: `make study STUDY=--save` writes them.)\n"
 RIVALS = ("one split", "twice the median", "F-test, one split", "contrastive dimension")
 CURVES = {"ours": (OURS, "-"), "F-test, one split": (PLAIN, "--"), "contrastive dimension": (OTHER, ":")}
 
@@ -19,7 +20,8 @@ CURVES = {"ours": (OURS, "-"), "F-test, one split": (PLAIN, "--"), "contrastive 
 def write(saved: dict[str, Any], docs: Path) -> None:
     page = docs / "inference.md"
     page.write_text(renewed(page.read_text(), saved))
-    draw_levels(saved["levels"], docs / "images" / "inference-levels.png")
+    if "levels" in saved:
+        draw_levels(saved["levels"], docs / "images" / "inference-levels.png")
     draw_power(saved["power"], docs / "images" / "inference-power.png")
     if "newrows" in saved:
         draw_newrows(saved["newrows"], docs / "images" / "inference-newrows.png")
@@ -38,6 +40,8 @@ def percent(found: dict[str, Any], way: str) -> str:
 
 def levels(saved: dict[str, Any]) -> str:
     """Rejections in percent, a row a setting."""
+    if "levels" not in saved:
+        return NOT_YET
     counted = saved.get("counting", {})
     heads = ("nothing is unique", "ours, 5 %", "ours, 1 %", "cautioned", "counting", *RIVALS)
     lines = [f"| {' | '.join(heads)} |", "|---" * len(heads) + "|"]

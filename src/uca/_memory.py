@@ -10,7 +10,6 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-SMALL = 2.0**24  # bytes that are always there
 SCRATCH = 2  # matrices of the same size that are needed for a while beside those that are kept
 
 
@@ -49,8 +48,7 @@ def _left_in_group() -> list[float]:
 
 def matrices_fit(p: int, n_matrices: int) -> bool:
     """Whether ``n_matrices`` p x p matrices fit, with room to compute them."""
-    need = (n_matrices + SCRATCH) * 8.0 * p**2
-    return need <= SMALL or need <= available_bytes()
+    return (n_matrices + SCRATCH) * 8.0 * p**2 <= available_bytes()
 
 
 def check_matrices_fit(p: int, n_matrices: int, what: str) -> None:
