@@ -451,7 +451,7 @@ def words_of(page):
 
 def evidence(X, backgrounds):
     return {
-        "test": uniqueness_test(X, backgrounds, n_components=3, n_splits=6),
+        "test": uniqueness_test(X, backgrounds, n_components=3, n_splits=20, alpha=0.3),
         "stability": bootstrap(X, backgrounds, n_resamples=20),
         "influence": background_influence(X, backgrounds),
     }

@@ -4,7 +4,7 @@ A kind of row that is rare in both datasets may be absent from a small backgroun
 along the direction of that kind, and sure of it: a standard error knows only the rows that are there. So the labels
 "target" and "background" of the held-out rows are exchanged at random, the direction stays, and the studentised
 difference of log variances is computed anew, scaled within the new datasets as the model scales. Where both datasets have
-one law this is exact for any law.
+one law this holds for any law, but for what the centring and scaling of few rows by themselves changes.
 
 Each dataset is centred (and with ``scale=True`` scaled) by itself before labels are exchanged: a difference in means or
 units is no difference in variation. Whole subjects are exchanged; a subject with rows in both datasets keeps them
@@ -15,6 +15,7 @@ Beyond the upper ``TAIL`` of the exchanged values, z is extrapolated in proporti
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -105,7 +106,7 @@ def _as_z(own: float, others: Sequence[float]) -> float:
     """The place of the data's own value among exchanged ones, as a normal deviate."""
     among = np.asarray(others)
     share = (1.0 + np.sum(among >= own)) / (len(among) + 1)
-    limit = float(np.quantile(among, 1.0 - TAIL))
+    limit = float(np.sort(among)[math.ceil((1.0 - TAIL) * (len(among) + 1)) - 1])
     z = float(-ndtri(min(share, 1.0 - 0.5 / len(among))))
     return max(float(-ndtri(TAIL)) * own / limit, z) if own > limit > 0 else z
 
