@@ -12,13 +12,17 @@ from scipy import sparse, stats
 
 import uca
 from uca import UCA
+from uca._subjects import folds, halves, resample
 from uca.inference import (
     bootstrap,
     estimate_n_components,
     row_leverage,
     uniqueness_test,
 )
-from uca.inference.expected import (
+from uca.inference.heldout import FURTHEST, _error, _measure, held_out
+from uca.inference.leverage import leverage_of
+from uca.inference.number import permute_columns
+from uca.inference.optimism import (
     AllRows,
     average_variance,
     expected_variances,
@@ -26,13 +30,9 @@ from uca.inference.expected import (
     freedom_of_products,
     hold_out,
 )
-from uca.inference.heldout import FURTHEST, _error, _measure, held_out
-from uca.inference.leverage import leverage_of
-from uca.inference.number import permute_columns
 from uca.inference.rows import FAR, ScaledRows
 from uca.inference.sample import check_sample
 from uca.inference.stability import compare
-from uca.inference.subjects import folds, halves, resample
 from uca.inference.uniqueness import by_contrast, spread
 
 pd = Optional("pandas")

@@ -10,10 +10,10 @@ from scipy import sparse, stats
 
 import uca
 from uca import UCA
+from uca._subjects import deal
 from uca.inference import background_influence
 from uca.inference.exchange import drawn_again, share_as_far
 from uca.inference.sample import check_sample
-from uca.inference.subjects import deal
 
 P = 12
 SHARED = np.repeat([[3.0, 0.0, 0.0]], [4, 5, 3], axis=1)

@@ -83,3 +83,27 @@ def test_larger_eigenspace_uses_local_search(rng):
     assert found is not None
     assert np.all((b @ found) @ found <= 1 + 1e-9)
     assert found @ a @ found >= best - 1e-9
+
+
+def test_larger_eigenspace_and_one_bound(rng):
+    """One bound is solved exactly in any number of dimensions: strong duality holds, so the dual value is the answer."""
+    from scipy.optimize import minimize_scalar
+
+    from uca.solvers.direction import best_feasible_direction
+
+    for case in range(40):
+        r = 3 + case % 4
+        factors = rng.standard_normal((2, r, r))
+        a, b = factors[0] @ factors[0].T, factors[1] @ factors[1].T * 10.0 ** rng.uniform(-1.5, 0.5)
+        if case % 3 == 0:
+            a = np.eye(r) + 0.9 * b  # every direction is an optimum of the Lagrangian
+        found = best_feasible_direction(a, b[np.newaxis])
+        smallest = np.linalg.eigvalsh(b)[0]
+        if smallest > 1:
+            assert found is None
+            continue
+        dual = minimize_scalar(
+            lambda t, a=a, b=b: np.linalg.eigvalsh(a - t * b)[-1] + t, bounds=(0, 1e4), options={"xatol": 1e-10}
+        )
+        assert found @ b @ found <= 1 + 1e-9
+        np.testing.assert_allclose(found @ a @ found, dual.fun, rtol=1e-7)

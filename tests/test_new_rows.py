@@ -13,7 +13,7 @@ from sklearn.base import clone
 
 import uca
 from uca import UCA
-from uca.estimators.crossfit import folds
+from uca._subjects import folds
 from uca.fitted import problem_of
 from uca.inference import Restriction, TradeOff, choose_restriction
 from uca.solvers.infeasible import InfeasibleBoundsError
@@ -195,7 +195,8 @@ def test_figures_are_those_of_fits_without_the_fold(scale):
     sums = np.zeros(2)
     deviations = [part.std(axis=0, ddof=1) for part in rows]
     units = {True: deviations, "target": [deviations[0]] * 2, False: [1.0, 1.0]}[scale]
-    shuffled = folds(codes, 5, found.trade_off.n_repeats, np.random.RandomState(1).randint(np.iinfo(np.int32).max))
+    rng = np.random.default_rng(np.random.RandomState(1).randint(np.iinfo(np.int32).max))
+    shuffled = [fold for _ in range(found.trade_off.n_repeats) for fold in folds(codes, 5, rng)]
     for held in shuffled:
         parts = [part[~out] for part, out in zip(rows, held, strict=True)]
         v = UCA(1, scale=scale).fit(parts[0], backgrounds=parts[1]).components_[0]
@@ -211,7 +212,7 @@ def test_folds_keep_subjects_whole_and_hold_every_row_out_equally_often():
     rng = np.random.default_rng(0)
     subjects = [rng.permutation(np.repeat(np.arange(12), 3)), np.repeat(np.arange(6, 20), 2)]  # six are in both
     times = [np.zeros(len(codes), dtype=int) for codes in subjects]
-    for held in folds(subjects, 5, 2, seed=3):
+    for held in [*folds(subjects, 5, rng), *folds(subjects, 5, rng)]:
         out = [set(codes[side]) for codes, side in zip(subjects, held, strict=True)]
         kept = [set(codes[~side]) for codes, side in zip(subjects, held, strict=True)]
         assert not set.union(*out) & set.union(*kept)

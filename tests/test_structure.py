@@ -15,7 +15,7 @@ import uca
 
 ROOT = Path(uca.__file__).parent
 SERVICES = ["_types", "_containers", "_threads", "_progress", "_optional", "_files", "_missing", "_labels", "_readable"]
-SERVICES += ["_memory"]
+SERVICES += ["_memory", "_subjects"]
 LAYERS = [
     *SERVICES,
     "_validation",

@@ -7,7 +7,7 @@ import pytest
 from benchmarks.inference import sceptic, truths
 from scipy import sparse, stats
 
-from uca import UCA
+from uca import UCA, _memory
 from uca.inference import uniqueness_test
 from uca.inference.cautions import ALIKE, _neighbours, by_subject
 from uca.inference.heldout import held_out
@@ -56,6 +56,19 @@ class TestExchangedLabels:
         wanted = [studentised_by_hand(first, second, column, scale) for column in directions.T]
         np.testing.assert_allclose(got[0], wanted, rtol=1e-10)
 
+    @pytest.mark.parametrize("scale", [True, "target", False])
+    def test_statistic_is_studentised(self, scale):
+        # Correlated features, so that scaling moves the variance along the direction: by whose rows must be known.
+        factor, direction = np.linalg.cholesky([[1.0, 0.8], [0.8, 1.0]]).T, np.full((2, 1), 0.5**0.5)
+        layout = _Layout.of([np.arange(60), np.arange(60, 90)])
+        member = layout.second[:, np.newaxis].astype(float)
+        values = []
+        for seed in range(400):
+            rng = np.random.default_rng(seed)
+            rows = scaled_rows([rng.normal(size=(n, 2)) @ factor for n in (60, 30)], scale)
+            values.append(_differences(rows, layout, member, direction, scale)[0, 0])
+        assert 0.75 < np.std(values) < 1.25
+
     def test_statistic_of_exchanged_labels_against_numpy(self, rng):
         # In common units nothing but the mean is done beforehand, so exchanged rows can simply be taken.
         arrays = [rng.normal(size=(20, 4)), rng.normal(size=(12, 4))]
@@ -85,6 +98,23 @@ class TestExchangedLabels:
             for kind in (np.asarray, sparse.csr_matrix)
         ]
         np.testing.assert_allclose(*found, rtol=1e-9)
+
+    def test_sparse_rows_far_from_zero(self, rng):
+        arrays = [1e7 + rng.normal(size=(n, 4)) for n in (30, 20)]
+        arrays[0][:, 3] = arrays[1][:, 3] = 5.0  # constant: nothing that sparse rows would have to be made dense for
+        dense, light = (
+            uniqueness_test(*[kind(rows) for rows in arrays], n_components=1, n_splits=2)
+            for kind in (np.asarray, sparse.csr_matrix)
+        )
+        np.testing.assert_allclose(light.pvalues, dense.pvalues, rtol=1e-12)
+        assert not ScaledRows(sparse.csr_matrix(arrays[0][:, 3:]), center=True, pull=False).dense
+        assert ScaledRows(sparse.csr_matrix(arrays[0]), center=True, pull=False).dense
+
+    def test_sparse_rows_that_do_not_fit_when_dense(self, rng, monkeypatch):
+        monkeypatch.setattr(_memory, "available_bytes", lambda: 1e3)
+        monkeypatch.setattr(_memory, "ALWAYS", 0.0)
+        with pytest.raises(MemoryError, match="made dense"):
+            ScaledRows(sparse.csr_matrix(1e7 + rng.normal(size=(30, 4))), center=True, pull=False)
 
     def test_subjects_stay_whole(self, rng):
         one, other = np.repeat(np.arange(8), 3), np.repeat(np.arange(5, 12), 2)  # 5, 6 and 7 are in both

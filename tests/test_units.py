@@ -15,6 +15,8 @@ from hypothesis import strategies as st
 from scipy import sparse
 
 from uca import CPCA, UCA, CPCAPlusPlus, Moments, NewRowsWarning, solve_dual
+from uca.inference import uniqueness_test
+from uca.means import mean_differences_of_rows
 from uca.operators.representations.build import KINDS
 
 REPRESENTATIONS = tuple(KINDS)
@@ -187,3 +189,43 @@ def test_squares_that_vanish_altogether(representation, scale):
     found = UCA(scale=scale, representation=representation).fit(target * 1e-170, backgrounds=background * 1e-170)
     np.testing.assert_allclose(found.components_, expected.components_, atol=1e-7)  # 1e-170 is no power of two
     np.testing.assert_allclose(found.lambdas_, expected.lambdas_, rtol=1e-6)
+
+
+@pytest.mark.parametrize("scale", [True, "target", False])
+@pytest.mark.parametrize("power", [-480, 480])
+def test_the_test_of_uniqueness_in_any_units(scale, power, rng):
+    target = rng.normal(size=(40, 1)) * [2, 2, 0, 0] + rng.normal(size=(40, 4))
+    background = rng.normal(size=(30, 4))
+    how = {"n_components": 2, "n_splits": 3, "model": UCA(scale=scale)}
+    plain = uniqueness_test(target, background, **how)
+    scaled = uniqueness_test(np.ldexp(target, power), np.ldexp(background, power), **how)
+    # Features are brought to moderate units one by one where they are scaled anyway: the last digits of means of them move.
+    np.testing.assert_allclose(scaled.pvalues, plain.pvalues, rtol=1e-12)
+    unit = 1.0 if scale else 4.0**power
+    np.testing.assert_allclose(scaled.variances, unit * plain.variances, rtol=1e-12)
+    np.testing.assert_allclose(scaled.rows.tails, plain.rows.tails, rtol=1e-12)
+    assert scaled.cautions == plain.cautions
+
+
+def test_the_test_of_uniqueness_with_datasets_in_units_of_their_own(rng):
+    target = rng.normal(size=(40, 1)) * [2, 2, 0, 0] + rng.normal(size=(40, 4))
+    background = rng.normal(size=(30, 4))
+    how = {"n_components": 1, "n_splits": 3}
+    plain = uniqueness_test(target, background, **how)
+    scaled = uniqueness_test(np.ldexp(target, -600), background, **how)
+    np.testing.assert_allclose(scaled.pvalues, plain.pvalues, rtol=1e-12)
+
+
+def test_variances_of_the_test_that_no_float_holds_are_an_error(rng):
+    rows = np.ldexp(rng.normal(size=(20, 3)), 600)
+    with pytest.raises(OverflowError, match="rescale the features"):
+        uniqueness_test(rows, rows[:10], model=UCA(scale=False))
+
+
+def test_differences_in_means_in_any_units(rng):
+    target, background = rng.normal(size=(40, 3)), rng.normal(size=(30, 3)) + np.array([0, 3, 0])
+    plain = mean_differences_of_rows([target, background], ["control"])
+    for power in (-600, 600):
+        scaled = mean_differences_of_rows([np.ldexp(rows, power) for rows in (target, background)], ["control"])
+        assert scaled == plain
+    assert plain.backgrounds[0].features == (1,)

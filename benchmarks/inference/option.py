@@ -18,10 +18,10 @@ from joblib import Parallel, delayed
 from sklearn.datasets import load_digits
 
 from uca import UCA, solve_dual
+from uca._subjects import halves
 from uca.datasets import DataNotFoundError, digits_on_grass, load_london_faces, load_mice, london_study
 from uca.inference import choose_restriction
 from uca.inference.heldout import held_out
-from uca.inference.subjects import halves
 from uca.reproduce.mice import BACKGROUNDS
 
 REPETITIONS = 20

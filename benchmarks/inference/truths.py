@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
+from uca._subjects import halves as halve
 from uca.inference import uniqueness_test
 from uca.inference.parallel import streams
 from uca.inference.parameters import seed_of
 from uca.inference.sample import check_sample
-from uca.inference.subjects import halves as halve
 from uca.inference.uniqueness import conclude, measure, model_of_halves
 
 from .known import Known

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
+from typing import Any
 
 try:
     import resource
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
+ALWAYS = 2.0**24  # bytes that nobody asks for: looking takes longer than a small fit should
 SCRATCH = 2  # matrices of the same size that are needed for a while beside those that are kept
 
 
@@ -48,7 +50,8 @@ def _left_in_group() -> list[float]:
 
 def matrices_fit(p: int, n_matrices: int) -> bool:
     """Whether ``n_matrices`` p x p matrices fit, with room to compute them."""
-    return (n_matrices + SCRATCH) * 8.0 * p**2 <= available_bytes()
+    need = (n_matrices + SCRATCH) * 8.0 * p**2
+    return need <= ALWAYS or need <= available_bytes()
 
 
 def check_matrices_fit(p: int, n_matrices: int, what: str) -> None:
@@ -62,6 +65,13 @@ def check_matrices_fit(p: int, n_matrices: int, what: str) -> None:
         "numpy memmap, a sparse matrix or a dask array: representation='implicit' then reads them in blocks and holds "
         "a few vectors."
     )
+
+
+def check_dense_fits(rows: Any, why: str) -> None:
+    """Raise a MemoryError where a dense copy of sparse rows, with what is computed from it, does not fit."""
+    need = 3 * 8.0 * rows.shape[0] * rows.shape[1]
+    if need > ALWAYS and need > available_bytes():
+        raise MemoryError(f"{why}, which takes {_size(need)}; {_size(available_bytes())} are free.")
 
 
 def _size(n_bytes: float) -> str:

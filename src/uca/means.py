@@ -20,6 +20,7 @@ import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
 
 from ._types import Array
+from .operators.representations.units import divided, like_powers
 from .operators.sources.memory import Rows
 from .operators.statistics.blocks import divisor
 from .operators.statistics.standard import Observed, standards
@@ -148,6 +149,9 @@ def mean_differences_of_rows(
     ``n`` has the number of independent subjects of each dataset, where rows are repeated measurements: what is significant
     then depends on them, not on the number of rows.
     """
+    powers = like_powers(arrays, each_dataset=False, each_feature=True)
+    if powers is not None:
+        arrays = [divided(array, power) for array, power in zip(arrays, powers, strict=True)]
     moments = [Rows(array).moments() for array in arrays]
     observed = [part for s in standards(moments, center=True, scale=False) if (part := s.observed) is not None]
     target, *others = (

@@ -261,6 +261,10 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         parameters = {name: value for name, value in self.__dict__.items() if not _is_fitted_name(name)}
         self.__dict__ = {**parameters, **fitted}
 
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """What an older version has pickled may lack parameters: these are their defaults, with which it was fitted."""
+        super().__setstate__({**type(self)().get_params(), **state})
+
     def __sklearn_tags__(self) -> Tags:
         tags = super().__sklearn_tags__()
         tags.input_tags.sparse = True

@@ -10,7 +10,7 @@ with the largest held-out target variance over max(1, held-out background varian
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +19,7 @@ from scipy import sparse
 
 from .._containers import is_array_api, is_dask
 from .._parameters import check_bound, check_n_components, seed_from
+from .._subjects import folds
 from .._threads import one_blas_thread
 from .._types import Array
 from .._validation import Datasets
@@ -88,7 +89,9 @@ def choose(model: UCA, data: Datasets, whole: Problem, subjects: Sequence[Array]
         solve(whole.eigen, whole.bounds(given), k=1, names=whole.names, powers=whole.powers, seed=whole.seed)
     grid = Grid.of(whole.pencil, arrays[0].shape[0] - int(bool(model.center)), whole.k)
     squares = np.zeros((len(arrays), len(grid.candidates)))
-    for inside in folds(subjects, n_folds, N_REPEATS, whole.seed):
+    rng = np.random.default_rng(whole.seed)
+    dealt = [fold for _ in range(N_REPEATS) for fold in folds(subjects, n_folds, rng)]
+    for inside in dealt:
         part = Datasets(
             {name: array[~held] for name, array, held in zip(data.tables, arrays, inside, strict=True)},
             data.n_features,
@@ -121,22 +124,6 @@ def choose_for(model: UCA, data: Datasets, subjects: Sequence[Array]) -> Restric
         whole = Problem(held, data.names, k, data.arrays[0].dtype, seed_from(model.random_state))
         whole.check_variance()
         return choose(model, data, whole, subjects)
-
-
-def folds(subjects: Sequence[Array], n_folds: int, n_repeats: int, seed: int) -> Iterator[tuple[Array, ...]]:
-    """For every fold and dataset, which rows are held out. Subjects are whole, and dealt evenly in every dataset."""
-    known, first = np.unique(np.concatenate(list(subjects)), return_index=True)
-    everybody = known[np.argsort(first)]  # in the order of the rows, whatever the labels
-    occurs = np.array([np.isin(everybody, codes) for codes in subjects])
-    rng = np.random.default_rng([seed, len(everybody)])
-    for _ in range(n_repeats):
-        order = rng.permutation(len(everybody))
-        order = order[np.lexsort(occurs[:, order])]  # subjects of the same datasets follow one another
-        fold = np.empty(len(everybody), dtype=int)
-        fold[order] = np.arange(len(everybody)) % n_folds
-        for k in range(n_folds):
-            held = everybody[fold == k]
-            yield tuple(np.isin(codes, held) for codes in subjects)
 
 
 def _directions(model: UCA, part: Datasets, whole: Problem, grid: Grid) -> Array:

@@ -62,9 +62,10 @@ def with_expectation(
         name, own = f"{prefix}{i + 1}", fitted["background_variance_"][i]
         told = far_lines(name, [label_of(background) for background in names], own, expected[i], bounds)
         if told:
+            far = "are expected to exceed them" if np.isfinite(expected[i]).all() else "may exceed them by far"
             warnings.warn(
-                f"the bounds hold for these rows, and new ones are expected to exceed them: {'; '.join(told)}. More rows of "
-                "the background, or fewer features, bring the two together; UCA(bound_on='new rows') holds the fit back",
+                f"the bounds hold for these rows, and new ones {far}: {'; '.join(told)}. More rows of the background, or "
+                "fewer features, bring the two together; UCA(bound_on='new rows') holds the fit back",
                 NewRowsWarning,
                 stacklevel=6,
             )

@@ -100,8 +100,8 @@ class Restriction:
 
     def check(self, n_components: int) -> None:
         """Raise unless the numbers make sense for so many components."""
-        if not check_number("factor", self.factor, 0.0, np.inf) > 0:
-            raise ValueError(f"factor must be positive; got {self.factor!r}")
+        if not 0 < check_number("factor", self.factor, 0.0, np.inf) <= 1:
+            raise ValueError(f"factor tightens the bounds and must lie between 0 and 1; got {self.factor!r}")
         if self.n_leading is None:
             return
         check_positive_int("n_leading", self.n_leading)

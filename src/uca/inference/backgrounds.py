@@ -20,14 +20,14 @@ from typing import Any
 
 import numpy as np
 
-from .._parameters import check_bound, check_n_components, check_number, seed_from
+from .._parameters import check_bound, check_n_components, check_number
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
 from .exchange import REFIT_TOLERANCE, drawn_again, share_as_far, who_takes_its_place
 from .influence import BackgroundInfluence
 from .leftout import POOLED, fit_variant, moved
 from .parallel import run, streams
-from .parameters import check_model
+from .parameters import check_model, seed_of
 from .sample import Sample, check_sample
 
 N_RESAMPLES = 40
@@ -38,7 +38,7 @@ def background_influence(
     X: Rows,
     backgrounds: Backgrounds,
     *,
-    n_components: int = 2,
+    n_components: int | None = None,
     n_resamples: int = N_RESAMPLES,
     groups: Groups = None,
     random_state: Any = None,
@@ -52,7 +52,8 @@ def background_influence(
     ----------
     X, backgrounds, groups, random_state, model, n_jobs, verbose
         As in :func:`~uca.inference.uniqueness_test`. With groups, whole subjects are drawn.
-    n_components : int, default=2
+    n_components : int, optional
+        Default: that of the model, or 2; no more than there are features.
     n_resamples : int, default=40
         How often rows are drawn again for each background that has a multiplier, to see what chance does: two fits each
         time. At least 39, or 0 for verdicts about these rows alone. Sparse backgrounds are made dense for it.
@@ -86,6 +87,8 @@ def background_influence(
     """
     n_resamples = _check_resamples(n_resamples)
     sample = check_sample(X, backgrounds, groups, min_subjects=2)
+    if n_components is None:
+        n_components = min(check_model(model).n_components, sample.n_features)
     copy = check_model(model, n_components=check_n_components(n_components, sample.n_features))
     bounds = check_bound(getattr(copy, "bound", "mean"), sample.names)
     m = len(sample.names)
@@ -115,9 +118,7 @@ def background_influence(
         turn_pvalues=np.full(m, np.nan),
         takes_place=tuple(None if i is None else sample.names[i] for i in places),
     )
-    return (
-        _with_chance(found, sample, places, bounds, seed_from(random_state), n_jobs, verbose) if n_resamples else found
-    )
+    return _with_chance(found, sample, places, bounds, seed_of(random_state), n_jobs, verbose) if n_resamples else found
 
 
 def _check_resamples(n: Any) -> int:

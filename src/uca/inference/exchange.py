@@ -20,6 +20,7 @@ import numpy as np
 from scipy import sparse
 
 from .._memory import available_bytes
+from .._subjects import deal, resample
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
 from ..operators.sources.memory import Rows
@@ -27,7 +28,6 @@ from ..operators.statistics.standard import standards
 from ..solvers.infeasible import InfeasibleBoundsError
 from .leftout import attainable, fit_variant, moved
 from .sample import Sample
-from .subjects import deal, resample
 
 REFIT_TOLERANCE = 1e-4  # of the fits to rows drawn again; differences below it are none
 

@@ -15,16 +15,16 @@ from typing import Any
 
 import numpy as np
 
-from .._parameters import check_n_components, check_positive_int, seed_from
+from .._parameters import check_n_components, check_positive_int
+from .._subjects import folds
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.expected_words import NewRowsWarning, in_both, is_far
 from ..estimators.summary import Summary, prediction, text_table
 from ..fitted import background_standard, scores_by
 from .parallel import run
-from .parameters import check_model
+from .parameters import check_model, seed_of
 from .sample import Sample, check_sample
-from .subjects import folds
 
 MIN_SUBJECTS = 4  # in every dataset
 MOST_FOLDS = 20  # where no number is given; up to so many subjects each is left out by itself
@@ -170,7 +170,7 @@ def expected_background_variance(
     if not 2 <= n_folds <= smallest:
         who = "groups" if sample.grouped else "rows"
         raise ValueError(f"n_folds must lie between 2 and {smallest}, the {who} of the smallest dataset; got {n_folds}")
-    dealt = folds(sample.subjects, n_folds, np.random.default_rng(seed_from(random_state)))
+    dealt = folds(sample.subjects, n_folds, np.random.default_rng(seed_of(random_state)))
     found = run(left_out, dealt, sample, refit, n_jobs=n_jobs, verbose=verbose, what="folds")
     codes = [
         np.concatenate([subjects[fold[1 + j]] for fold in dealt]) for j, subjects in enumerate(sample.subjects[1:])
@@ -207,7 +207,8 @@ def _over_subjects(squares: Array, subjects: Array) -> tuple[Array, Array]:
     """Mean over rows, (k,), and its standard error over subjects (a ratio of sums: subjects may differ in rows)."""
     _, place, counts = np.unique(subjects, return_inverse=True, return_counts=True)
     mean = squares.mean(axis=0)
+    size = np.maximum(mean, np.finfo(float).tiny)
     sums = np.zeros((len(counts), squares.shape[1]))
-    np.add.at(sums, place, squares - mean)
+    np.add.at(sums, place, (squares - mean) / size)  # no squares of units
     n = len(counts)
-    return mean, np.sqrt((sums**2).sum(axis=0) * n / max(n - 1, 1)) / len(squares)
+    return mean, size * np.sqrt((sums**2).sum(axis=0) * n / max(n - 1, 1)) / len(squares)

@@ -96,7 +96,7 @@ class UniquenessTest:
                 },
                 "p, average direction": float(self.average_pvalues[i]),
                 "p": float(self.pvalues[i]),
-                "random error of p": float(self.pvalue_errors[i]),
+                "random error of p": float(self.pvalue_errors[i]) if self.n_splits > 1 else None,
                 "unique": i < self.n_unique_,
                 "verdict": self.verdict(i),
             }

@@ -115,57 +115,84 @@ def _differences(
     rows: Sequence[ScaledRows], layout: _Layout, second: Array, directions: Array, scale: bool | str
 ) -> Array:
     """Studentised differences of log variances, (exchanges, k)."""
-    stop = rows[0].n
     groups = [1.0 - second, second]
-    moments = [_moments(rows, member, stop) for member in groups]
+    moments = [_moments(rows, member) for member in groups]
     deviations = [np.sqrt(np.maximum(squares, 0.0)) for _, squares in moments]
     varies = np.minimum(*deviations) > CONSTANT * np.maximum(*deviations)
     scales = [np.ones_like(deviations[0])] * 2 if scale is False else deviations
     scales = [scales[0]] * 2 if scale == "target" else scales
     weights = [np.divide(1.0, part, out=np.zeros_like(part), where=varies) for part in scales]
-    out = [
-        _studentised(
-            [
-                _one(rows, member, weight, mean, column, stop, bool(scale))
-                for member, weight, (mean, _) in zip(groups, weights, moments, strict=True)
-            ],
-            groups,
-            layout,
-        )
-        for column in directions.T
+    # Whose rows the deviations come from.
+    scaling = [None, None] if scale is False else [groups[0], groups[0] if scale == "target" else groups[1]]
+    new = [
+        _NewDataset(rows, *parts) for parts in zip(groups, (mean for mean, _ in moments), weights, scaling, strict=True)
     ]
+    out = [_studentised([part.along(column) for part in new], groups, layout) for column in directions.T]
     return np.stack(out, axis=1)
 
 
-def _moments(rows: Sequence[ScaledRows], member: Array, stop: int) -> tuple[Array, Array]:
+def _moments(rows: Sequence[ScaledRows], member: Array) -> tuple[Array, Array]:
     """Means and variances of every feature in new datasets, (p, n)."""
     n = member.sum(axis=0)
-    halves = (member[:stop], member[stop:])
-    mean = sum(part.back(half) for part, half in zip(rows, halves, strict=True)) / n
-    if not rows[0].centred:
-        mean = np.zeros_like(mean)
-    squares = sum(part.sums_of_squares(half) for part, half in zip(rows, halves, strict=True))
+    mean = _summed(rows, member) / n if rows[0].centred else np.zeros((len(rows[0].mean), len(n)))
+    sides = zip(rows, _sides(rows, member), strict=True)
+    squares = sum(part.sums_of_squares(side) for part, side in sides)
     return mean, (squares - n * mean**2) / divisor(n)
 
 
-def _one(
-    rows: Sequence[ScaledRows], member: Array, weight: Array, mean: Array, direction: Array, stop: int, scaled: bool
-) -> tuple[Array, Array]:
-    """Log variance of a new dataset along a direction, (n,), and the influence of each row on it, (N, n)."""
+def _sides(rows: Sequence[ScaledRows], values: Array) -> tuple[Array, Array]:
+    """Values of all rows, (N, n), by the dataset that the rows came from."""
+    return values[: rows[0].n], values[rows[0].n :]
+
+
+def _summed(rows: Sequence[ScaledRows], values: Array) -> Array:
+    """``sum_i x_i z_i`` over all rows, (p, n)."""
+    first, second = (part.back(side) for part, side in zip(rows, _sides(rows, values), strict=True))
+    return first + second
+
+
+def _centred(values: Array, member: Array) -> Array:
+    """Values of members less their mean, over the number of members."""
     n = member.sum(axis=0)
-    filters = direction[:, np.newaxis] * weight
-    scores = np.concatenate([part.scores(filters) for part in rows]) - (mean * filters).sum(axis=0)
-    scores *= member
-    squares = scores**2
-    variance = np.maximum(squares.sum(axis=0) / divisor(n), np.finfo(float).tiny)
-    influence = squares / variance
-    if scaled:
-        # A deviation that is too large makes the variance along v too small, in proportion to v_f (S v)_f.
-        back = sum(part.back(half) for part, half in zip(rows, (scores[:stop], scores[stop:]), strict=True))
-        pull = filters * back / (divisor(n) * variance) * weight**2
-        influence = influence - member * np.concatenate([part.squares(pull) for part in rows])
-    influence -= member * (influence.sum(axis=0) / n)
-    return np.log(variance), influence / n
+    return member * (values - (member * values).sum(axis=0) / n) / n
+
+
+@dataclass(frozen=True)
+class _NewDataset:
+    """Datasets that n exchanges make, one a column.
+
+    Attributes
+    ----------
+    rows : sequence of ScaledRows
+        All rows, by the dataset that they came from.
+    member : array of shape (N, n)
+        1 for rows of the new dataset.
+    mean, weight : arrays of shape (p, n)
+        Means of the features, and what these are multiplied with.
+    scaling : array of shape (N, n) or None
+        1 for the rows whose deviations are in ``weight``; None where nothing is scaled.
+    """
+
+    rows: Sequence[ScaledRows]
+    member: Array
+    mean: Array
+    weight: Array
+    scaling: Array | None
+
+    def along(self, direction: Array) -> tuple[Array, Array]:
+        """Log variance along a direction, (n,), and the influence of every row on it, (N, n)."""
+        freedom = divisor(self.member.sum(axis=0))
+        filters = direction[:, np.newaxis] * self.weight
+        scores = np.concatenate([part.scores(filters) for part in self.rows])
+        scores = self.member * (scores - (self.mean * filters).sum(axis=0))
+        squares = scores**2
+        variance = np.maximum(squares.sum(axis=0) / freedom, np.finfo(float).tiny)
+        influence = _centred(squares / variance, self.member)
+        if self.scaling is not None:
+            # A deviation that is too large makes the variance along v too small, in proportion to v_f (S v)_f.
+            pull = filters * _summed(self.rows, scores) / (freedom * variance) * self.weight**2
+            influence -= _centred(np.concatenate([part.squares(pull) for part in self.rows]), self.scaling)
+        return np.log(variance), influence
 
 
 def _studentised(found: Sequence[tuple[Array, Array]], groups: Sequence[Array], layout: _Layout) -> Array:

@@ -1,6 +1,8 @@
 """Rows of one dataset, centred and scaled as a model does it *within these rows*, known through products.
 
 Promises: dense and sparse rows give the same numbers, and sparse ones stay sparse: their means are subtracted from products.
+Where a mean is so far from 0 that this would cost the digits (more than ``FAR_MEAN`` times its feature's deviation), hardly
+an entry is 0, and the rows are made dense.
 Where ``pull`` is asked for, rows further than ``FAR`` times the median distance from the mean are pulled in to that
 distance, along the line to the mean. ``factor`` is what features are multiplied with; whoever compares datasets sets it.
 """
@@ -12,11 +14,13 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._memory import check_dense_fits
 from .._types import Array
 from ..operators.statistics.blocks import divisor
 from ..operators.statistics.standard import deviations, inverse
 
 FAR = 3.0  # times the median distance from the mean
+FAR_MEAN = 1e4  # deviations
 ROUNDS = 5  # of finding far rows, each with the mean and the deviations that the last one left
 
 
@@ -25,6 +29,9 @@ class ScaledRows:
 
     def __init__(self, rows: Any, *, center: bool, pull: bool):
         n, p = rows.shape
+        if center and sparse.issparse(rows) and _is_far(rows):
+            check_dense_fits(rows, "a feature's mean is more than 10 000 times its SD: the sparse rows are made dense")
+            rows = rows.toarray()
         self.n, self.centred, self._sparse = n, center, sparse.issparse(rows)
         self.mean = np.asarray(rows.mean(axis=0), dtype=float).ravel() if center else np.zeros(p)
         # Sparse rows stay as they are and their means are subtracted from products.
@@ -35,6 +42,11 @@ class ScaledRows:
         self.deviation = deviations(self._sums_of_squares(), self.mean, n, dtype)
         if pull:
             self._pull_far_rows()
+
+    @property
+    def dense(self) -> bool:
+        """Whether rows are held as an array."""
+        return not self._sparse
 
     @property
     def pulled(self) -> bool:
@@ -101,3 +113,14 @@ class ScaledRows:
         if self._sparse:
             out = out - 2.0 * (self._rows @ (weights * self.mean[:, np.newaxis])) + weights.T @ self.mean**2
         return self._pull**2 * out
+
+
+def _is_far(rows: Any) -> bool:
+    """Whether sparse rows have a feature that varies and whose mean is far beyond its deviation."""
+    square = np.asarray(rows.mean(axis=0), dtype=float).ravel() ** 2
+    mean_square = np.asarray(rows.multiply(rows).mean(axis=0), dtype=float).ravel()
+    far = np.flatnonzero(mean_square - square < square / FAR_MEAN**2)
+    if not len(far):
+        return False
+    columns = rows[:, far]
+    return bool((columns.max(axis=0) != columns.min(axis=0)).nnz)

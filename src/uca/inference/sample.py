@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -21,6 +21,8 @@ from .._types import Array, Backgrounds, Groups, Rows
 from .._validation import Datasets, check_datasets, label_of, name_backgrounds
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
+from ..operators.contract.units import NO_FLOAT
+from ..operators.representations.units import LARGEST_POWER, divided, like_powers
 from ..operators.sources.namespace import to_numpy
 
 MIN_SUBJECTS = 8  # in every dataset, where rows are split in halves: four on each side
@@ -71,6 +73,23 @@ class Sample:
     def datasets(self, arrays: Sequence[Any]) -> Datasets:
         """Rows in place of all rows, as an estimator takes them when they are checked."""
         return Datasets(dict(zip((None, *self.names), arrays, strict=True)), self.n_features, self.columns)
+
+    def in_moderate_units(self, scale: bool | str) -> tuple[Sample, int]:
+        """The sample with columns divided by powers of two where squares would overflow or vanish.
+
+        A model that scales sees no difference. In common units all are divided by the same power, which comes second: their
+        variances are ``4 ** power`` times as large.
+        """
+        powers = like_powers(self.arrays, each_dataset=scale is True, each_feature=scale is not False)
+        if powers is None:
+            return self, 0
+        common = int(powers[0][0]) if scale is False else 0
+        if abs(2 * common) > LARGEST_POWER:
+            raise OverflowError(NO_FLOAT)
+        arrays = (divided(array, power) for array, power in zip(self.arrays, powers, strict=True))
+        return replace(
+            self, arrays=tuple(array.tocsr() if sparse.issparse(array) else array for array in arrays)
+        ), common
 
     def fit(self, model: BoundedTransformer) -> BoundedTransformer:
         """Fit a model to all rows."""

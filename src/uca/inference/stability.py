@@ -28,15 +28,15 @@ from typing import Any
 
 import numpy as np
 
-from .._parameters import check_choice, check_n_components, check_number, check_positive_int, seed_from
+from .._parameters import check_choice, check_n_components, check_number, check_positive_int
+from .._subjects import resample
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
-from .expected import AllRows, expected_variances, freedom_of_products, hold_out, student
+from .optimism import AllRows, expected_variances, freedom_of_products, hold_out, student
 from .parallel import run, streams
-from .parameters import check_model
+from .parameters import check_model, seed_of
 from .resampled import FOUND_AGAIN, Bootstrap
 from .sample import Sample, check_sample
-from .subjects import resample
 
 SPREAD_FLOOR = 1e-12  # of a loading that never moves
 MIN_SUBJECTS = 4  # in every dataset
@@ -107,7 +107,7 @@ def bootstrap(
     k = check_n_components(n_components, sample.n_features)
     fitted = sample.fit(check_model(model, n_components=k))
     rows = AllRows.of(sample, fitted)
-    *seeds, fold_seed = streams(seed_from(random_state), n_resamples + 1)
+    *seeds, fold_seed = streams(seed_of(random_state), n_resamples + 1)
     found = run(refit_resample, seeds, sample, fitted, rows, align, n_jobs=n_jobs, verbose=verbose, what="refits")
     cosines, spaces, loadings, lambdas, variances, whole, converged = (
         np.stack(part) for part in zip(*found, strict=True)
@@ -120,7 +120,9 @@ def bootstrap(
     stability, df = np.median(cosines, axis=0), freedom_of_products(min(sample.n_subjects))
     # One-sided, by the error of half of the rows: halvings share rows, so that their mean is not much surer than one.
     exists = held_out.above_average > student(2.0 * level - 1.0, df) * np.sqrt(2.0) * expected.error[:, 0]
-    again = (stability >= FOUND_AGAIN) & exists
+    again = (
+        (stability >= FOUND_AGAIN) & exists & (expected.error[:, 0] > SPREAD_FLOOR)
+    )  # what cannot vary shows nothing
     reach = np.where(again, student(level, df), np.nan)
     error = np.maximum(_distance(loadings, values), SPREAD_FLOOR)
     half, lambda_half = reach[:, np.newaxis] * error, reach[0] * _distance(lambdas, multipliers)

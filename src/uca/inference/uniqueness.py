@@ -27,7 +27,7 @@ error.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 import numpy as np
@@ -35,9 +35,10 @@ from scipy.special import ndtr, stdtrit
 from scipy.stats import norm
 
 from .._parameters import check_choice, check_n_components, check_positive_int
+from .._subjects import halves
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
-from ..means import mean_differences_of_rows
+from ..means import MeanDifferences, mean_differences_of_rows
 from ..operators.statistics.blocks import divisor
 from .cautions import examine
 from .heldout import HeldOut, held_out
@@ -45,7 +46,6 @@ from .outcome import PARAMETERS, UniquenessTest
 from .parallel import quietly, run, streams
 from .parameters import check_alpha, check_model, seed_of
 from .sample import Sample, check_sample
-from .subjects import halves
 
 ORDERS = ("model", "contrast")
 SPREAD = (
@@ -173,8 +173,13 @@ def run_test(
     verbose: bool,
 ) -> UniquenessTest:
     """The test on a checked sample."""
-    halves = measure(sample, model, n_splits, alpha, seed, order, n_jobs, verbose)
-    return conclude(sample, halves, model, alpha, order)
+    moderate, power = sample.in_moderate_units(model.scale)
+    halves = measure(moderate, model, n_splits, alpha, seed, order, n_jobs, verbose)
+    found = conclude(moderate, halves, model, alpha, order)
+    if moderate is sample:
+        return found
+    in_units = {name: 4.0**power * getattr(found, name) for name in ("variances", "low", "high")}
+    return replace(found, **in_units, means=_mean_differences(sample, model))
 
 
 def measure(
@@ -289,17 +294,18 @@ def settled(judged: Judged, alpha: float) -> bool:
     return True
 
 
+def _mean_differences(sample: Sample, model: BoundedTransformer) -> MeanDifferences | None:
+    if not model.center:
+        return None
+    return mean_differences_of_rows(sample.arrays, sample.names, sample.columns, sample.n_subjects)
+
+
 def conclude(
     sample: Sample, halves: HeldOut, model: BoundedTransformer, alpha: float, order: str = "model"
 ) -> UniquenessTest:
     """The result from what all halves measured, arrays of shape (halves, m + 1, k)."""
     n_splits, judged = len(halves.z) // 2, judge(halves, sample)
     whole = quietly(sample.fit, check_model(model))
-    means = (
-        mean_differences_of_rows(sample.arrays, sample.names, sample.columns, sample.n_subjects)
-        if model.center
-        else None
-    )
     centre = halves.log_variance.mean(axis=0)
     reach = (stdtrit(halves.df, 1.0 - alpha / 2) * halves.error).mean(axis=0)
     reach *= np.sqrt(SPREAD + (SPREAD_ONE - SPREAD) / n_splits)
@@ -323,6 +329,6 @@ def conclude(
         order=order,
         parameters={name: getattr(model, name) for name in PARAMETERS if hasattr(model, name)},
         rows=examine(sample, chosen(whole, order), whole),
-        means=means,
+        means=_mean_differences(sample, model),
         prefix=model.component_prefix,
     )

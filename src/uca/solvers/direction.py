@@ -3,8 +3,9 @@
 At a multiple top eigenvalue the optimum may need a mixture of several directions. Every unit vector u of the top
 eigenspace then has target variance ``mu + sum_j lambda_j u'B_j u``; we look for the one with the largest target
 variance among those that respect every bound. In two dimensions all quadratic forms are sinusoids of twice the angle,
-so the search is exact; in more dimensions it is a local search from many deterministic starts, whose results are mended and
-improved by exact searches in planes.
+so the search is exact. With one background it is exact in any number of dimensions: the multiplier of the bound is bisected,
+and the top eigenvectors on its two sides span a plane that holds an optimum. In more dimensions and with several backgrounds
+it is a local search from many deterministic starts, whose results are mended and improved by exact searches in planes.
 """
 
 from __future__ import annotations
@@ -19,6 +20,8 @@ from .._types import Array
 SLACK = 1e-10  # excess over a bound that still counts as respecting it, relative to the bound
 N_STARTS = 24
 CLIMB_ROUNDS = 10
+BISECTIONS = 60  # of the multiplier of one bound
+LARGEST_MULTIPLIER = 1e18  # beyond it the target no longer counts
 
 
 def best_feasible_direction(a: Array, b: Array) -> Array | None:
@@ -35,6 +38,8 @@ def best_feasible_direction(a: Array, b: Array) -> Array | None:
     r = len(a)
     if r <= 2:
         return _best([np.ones(1)] if r == 1 else _by_angle(a, b), a, b)
+    if len(b) == 1:
+        return _best(_by_multiplier(a, b), a, b)
     candidates = _by_local_search(a, b)
     # A candidate that exceeds a bound is mended by turning it towards the least expensive direction.
     cheap = np.linalg.eigh(b.sum(axis=0))[1][:, 0]
@@ -90,6 +95,30 @@ def _wave(matrix: Array) -> tuple[float, float, float]:
     half_difference, off = (matrix[0, 0] - matrix[1, 1]) / 2, matrix[0, 1]
     phase = np.arctan2(off, half_difference) / 2
     return (matrix[0, 0] + matrix[1, 1]) / 2, float(np.hypot(half_difference, off)), float(phase)
+
+
+def _by_multiplier(a: Array, b: Array) -> list[Array]:
+    """Candidates for one bound: top eigenvectors of ``a - t b`` on both sides of the best t, and the best of their plane."""
+
+    def top(t: float) -> Array:
+        return np.linalg.eigh(a - t * b[0])[1][:, -1]
+
+    def spent(u: Array) -> float:
+        return float(u @ b[0] @ u)
+
+    low, high = 0.0, 1.0
+    above, below = top(low), np.linalg.eigh(b[0])[1][:, 0]
+    while spent(u := top(high)) > 1.0 and high < LARGEST_MULTIPLIER:
+        low, high, above = high, 2.0 * high, u
+    for _ in range(BISECTIONS):
+        middle = (low + high) / 2
+        u = top(middle)
+        if spent(u) > 1.0:
+            low, above = middle, u
+        else:
+            high, below = middle, u
+    turned = _best_in_plane(below, above, a, b)
+    return [above, below, *([] if turned is None else [turned])]
 
 
 def _by_local_search(a: Array, b: Array) -> list[Array]:

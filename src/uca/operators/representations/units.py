@@ -21,6 +21,8 @@ from .representation import Representation
 
 LOST = 1e-303  # squares below have lost digits that matter: the smallest float64 with all of them is 2e-308
 
+LEAST, MOST = 1e-60, 1e60  # sizes between which squares of squares keep their digits
+NOTHING = -5000  # the power of a column of zeros
 LARGEST_POWER = 1018  # of two, for variances: float64 goes from -1022 to 1023
 
 
@@ -74,11 +76,27 @@ def to_moderate(tables: Sequence[Any], scale: bool | str) -> Moderate | None:
         own = powers[0] if scale == "target" else np.zeros_like(powers[0])
         # The rest of the power of each dataset: that of its largest column.
         left = [power - own for power in powers]
-        datasets = [int(np.max(part, where=size > 0, initial=-5000)) for part, size in zip(left, sizes, strict=True)]
-        datasets = [0 if power == -5000 or (scale and i == 0) else power for i, power in enumerate(datasets)]
+        datasets = [int(np.max(part, where=size > 0, initial=NOTHING)) for part, size in zip(left, sizes, strict=True)]
+        datasets = [0 if power == NOTHING or (scale and i == 0) else power for i, power in enumerate(datasets)]
         powers = [own + power for power in datasets]
-    scaled = tuple(_divided(table, power) for table, power in zip(tables, powers, strict=True))
+    scaled = tuple(divided(table, power) for table, power in zip(tables, powers, strict=True))
     return Moderate(scaled, tuple(powers), tuple(datasets))
+
+
+def like_powers(tables: Sequence[Any], *, each_dataset: bool, each_feature: bool) -> list[Array] | None:
+    """Powers of two that bring rows in memory to moderate units, an array a table; None where they are in such units.
+
+    One power serves all tables, or all features, unless each is to have its own.
+    """
+    sizes = np.stack([size for table in tables if (size := _largest(table)) is not None])
+    there = sizes > 0
+    if not np.any(there & ((sizes < LEAST) | (sizes > MOST))):
+        return None
+    powers = np.where(there, np.frexp(sizes)[1], NOTHING)
+    for axis, own in enumerate((each_dataset, each_feature)):
+        if not own:
+            powers = np.broadcast_to(powers.max(axis=axis, keepdims=True), powers.shape)
+    return list(np.where(powers == NOTHING, 0, powers))
 
 
 def _largest(table: Any) -> Array | None:
@@ -95,7 +113,7 @@ def _largest(table: Any) -> Array | None:
     return None
 
 
-def _divided(table: Any, powers: Array) -> Any:
+def divided(table: Any, powers: Array) -> Any:
     """The table with its columns divided by powers of two."""
     if isinstance(table, Moments):
         return table.in_units(np.ldexp(1.0, -powers))

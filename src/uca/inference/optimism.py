@@ -20,6 +20,7 @@ from typing import Any
 import numpy as np
 from scipy.special import stdtrit
 
+from .._subjects import folds
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
 from ..fitted import background_standard, target_standard
@@ -28,7 +29,6 @@ from ..operators.statistics.blocks import divisor
 from .parallel import run
 from .parameters import check_model
 from .sample import Sample
-from .subjects import folds
 
 N_FOLDS, N_ROUNDS, N_HALVINGS = 10, 2, 5  # 30 fits beside those of the resamples
 PRODUCTS = 4.0  # of two normal values: as many tell of their spread what one normal value tells of its own
@@ -36,7 +36,7 @@ FEWEST = 4.0  # degrees of freedom, where there are so many
 
 
 @dataclass(frozen=True)
-class Expected:
+class NewRowVariances:
     """Estimates, errors of their logs, and ends of intervals, NaN where there is none; (k, m + 1), target first."""
 
     value: Array
@@ -150,7 +150,7 @@ def average_variance(model: BoundedTransformer) -> float:
 
 def expected_variances(
     in_sample: Array, by_folds: Array, resampled: Array, in_all_rows: Array, freedom: Array, level: float
-) -> Expected:
+) -> NewRowVariances:
     """Variances that new rows are expected to show along the components of all rows.
 
     Parameters
@@ -175,7 +175,7 @@ def expected_variances(
     error = np.hypot(optimism.std(axis=0), (by_resamples - folds[0]) / 2)
     half = student(level, freedom)[:, np.newaxis] * error
     ends = (np.where(there, np.exp(middle + sign * half), np.nan) for sign in (-1, 1))
-    return Expected(np.where(there, np.exp(middle), by_folds), np.where(there, error, np.nan), *ends)
+    return NewRowVariances(np.where(there, np.exp(middle), by_folds), np.where(there, error, np.nan), *ends)
 
 
 def freedom_of(squares: Array, codes: Array) -> Array:
@@ -189,6 +189,7 @@ def freedom_of(squares: Array, codes: Array) -> Array:
     sums = np.zeros((n, squares.shape[1]))
     np.add.at(sums, place, squares)
     sums -= sums.mean(axis=0)
+    sums /= np.maximum(np.abs(sums).max(axis=0), np.finfo(float).tiny)  # no powers of units
     second, fourth = (np.mean(sums**power, axis=0) for power in (2, 4))
     kurtosis = np.divide(fourth, second**2, out=np.full(len(second), 3.0), where=second > 0)
     return np.clip(2.0 * n / np.maximum(kurtosis - 1.0, 1.0), min(FEWEST, divisor(n)), divisor(n))

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from .._types import Array
+from ._types import Array
 
 
 def patterns(subjects: Sequence[Array]) -> tuple[Array, Array]:
