@@ -6,6 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 
+import numpy as np
+
 from .._types import Array
 from ..dual import Dual, DualPoint
 from .bundle import Bundle
@@ -38,8 +40,7 @@ def found_among(dual: Dual, visited: Sequence[DualPoint], stop: Stop, n_iter: in
     ranked = sorted(visited, key=lambda point: (point.value, point.kkt))
     best = ranked[0]
     bundle = Bundle(dual)
-    for point in ranked[: dual.m + 4]:
-        bundle.extend(point.vectors)
+    bundle.extend(np.hstack([point.vectors for point in ranked[: dual.m + 4]]))
     box = 1e3 * max(float(best.prices.max(initial=0.0)), abs(best.value))
     small = bundle.solve(best.prices, probe=box, box=box)
     factor = None if small.factor is None else bundle.basis @ small.factor
