@@ -53,9 +53,7 @@ def by_definition(model, target, backgrounds):
     used, variance = [], []
     for weight, b, rows in zip(lambdas, bs, backgrounds, strict=True):
         freedom, own, inside = len(rows) - 1, v @ b @ v, q.T @ b @ q
-        d = (
-            1 + weight * np.trace(inside @ inverse) if weight > 0 else 0
-        )  # one that does not bind has no part in the fit
+        d = 1 + weight * np.trace(inside @ inverse)
         length = own * (weight / freedom) ** 2 * np.trace(inside @ inverse @ inverse)
         used.append(d)
         variance.append(own / ((1 - d / freedom) ** 2 + length))
@@ -148,12 +146,13 @@ def test_order_of_rows_and_units_do_not_matter(rng):
     assert (larger.rows_used_ == common.rows_used_).all()
 
 
-def test_a_background_that_does_not_bind_has_used_no_row():
+def test_a_background_that_does_not_bind_has_used_one_row():
     target, backgrounds = draw(2, 10, (60,))
     model = UCA(bound=1e3).fit(target, backgrounds=backgrounds)
     assert model.lambdas_[0] == 0
-    assert model.rows_used_[0] == 0
-    assert model.expected_background_variance_[0, 0] == pytest.approx(model.background_variance_[0, 0], rel=1e-12)
+    assert model.rows_used_[0] == 1
+    expected_ = model.background_variance_[0, 0] / (1 - 1 / 59) ** 2
+    assert model.expected_background_variance_[0, 0] == pytest.approx(expected_)
 
 
 def test_it_holds_on_new_rows():
@@ -207,7 +206,7 @@ def test_odd_data_give_numbers(name, scale, representation):
         assert (found >= 0).all()
         # To rounding of the variance itself, where units are far apart.
         assert (found[0] >= (1 - 1e-9) * model.background_variance_[0] - 1e-9 * model.bounds_).all()
-        assert ((model.rows_used_ >= 1) | (model.rows_used_ == 0)).all()
+        assert (model.rows_used_ >= 1).all()
 
 
 # --- where it is kept and what is said ---------------------------------------------------------------------------------

@@ -14,9 +14,10 @@ The mean over rows replaces ``x'R x`` by ``tr(B_j R)``, as generalised cross-val
     rows used          d_j = 1 + lambda_j tr(B_j R),
     expected variance  v'B_j v / [(1 - d_j / f)^2 + v'B_j v (lambda_j / f)^2 tr(B_j R^2)].
 
-The 1 is for keeping the bound itself; a background with multiplier 0 has used no row, and its variance is expected to stay
-as it is. The second term of the denominator is ``alpha``; it matters where nearly all rows are
-used. From ``d_j = 0.9 f`` on nothing useful is predicted, and the expected variance is infinite.
+The 1 is for keeping the bound itself; a background with multiplier 0 is charged with it too, since such backgrounds are those
+that happen to vary little along the component (without it predictions are further below the truth). The second term of the
+denominator is ``alpha``; it matters where nearly all rows are used. From ``d_j = 0.9 f`` on nothing useful is predicted, and
+the expected variance is infinite.
 
 Later components: earlier ones are taken out of the directions of R and, where components are joint, added again with their
 own distance ``mu_i - mu_l``, which is negative. Their eigenvalues may nearly meet, and then first order says nothing: a row
@@ -95,21 +96,16 @@ class Solution:
         """Of target and backgrounds along the vectors, (m + 1, k)."""
         return np.maximum(variances_of(self.vectors, self.products), 0.0)  # rounding may put it below
 
-    def active(self, i: int) -> Array:
-        """Which backgrounds took part in the choice of component i, (m,); others used no row."""
-        least = ACTIVE * max(float(self.variances[0, i]), np.finfo(float).tiny)
-        return self.lambdas[i] * self.variances[1:, i] > least
-
 
 def expected(pencil: Pencil, solution: Solution, seed: int = 0) -> Expected:
     """Predict the variance of each component on new rows of each background."""
     k, m = solution.lambdas.shape
     freedom = np.array([divisor(n) for n in solution.n_rows], dtype=float)
-    used, variance = np.zeros((k, m)), np.zeros((k, m))
+    used, variance = np.ones((k, m)), np.zeros((k, m))
     for i in range(k if m else 0):
         own, lambdas = solution.variances[1:, i], solution.lambdas[i]
         first, second = _traces(pencil, solution, i, freedom, seed)
-        used[i] = np.where(solution.active(i), 1.0 + lambdas * first, 0.0)
+        used[i] += lambdas * first
         share = used[i] / freedom
         length = own * (lambdas / freedom) ** 2 * second
         usable = share < USED_UP
@@ -124,7 +120,7 @@ def _traces(pencil: Pencil, solution: Solution, i: int, freedom: Array, seed: in
     """``tr(B_j R)`` and ``tr(B_j R^2)`` of component i for every background; 0 where its multiplier is."""
     lambdas, own = solution.lambdas[i], solution.variances[1:, i]
     spent = lambdas * own
-    active = np.flatnonzero(solution.active(i)).tolist()
+    active = np.flatnonzero(spent > ACTIVE * max(float(solution.variances[0, i]), np.finfo(float).tiny)).tolist()
     first, second = np.zeros(len(lambdas)), np.zeros(len(lambdas))
     if not active:
         return first, second
