@@ -365,7 +365,8 @@ def test_program(tmp_path):
         (Restriction(1), ValueError, "n_components=2 is more than n_leading=1"),
         (Restriction(0), ValueError, "n_leading must be at least 1"),
         (Restriction(2.5), TypeError, "n_leading must be an integer"),
-        (Restriction(3, 0.0), ValueError, "factor must be positive"),
+        (Restriction(3, 0.0), ValueError, "factor tightens the bounds and must lie between 0 and 1"),
+        (Restriction(3, 1.2), ValueError, "factor tightens the bounds and must lie between 0 and 1"),
         (Restriction(3, "half"), TypeError, "factor must be a number"),
     ],
 )

@@ -44,8 +44,10 @@ def _two_each(codes: Array, side: Array) -> bool:
 def folds(subjects: Sequence[Array], n: int, rng: np.random.Generator) -> list[tuple[Array, ...]]:
     """For every one of ``n`` folds and every dataset, which rows fall into it; every row is in one fold.
 
-    A dataset of fewer than ``n`` subjects has no rows in some folds, and never more than one subject in any.
+    A dataset of fewer than ``n`` subjects has no rows in some folds, and never more than one subject in any. What subjects
+    are called does not matter, only the order in which they occur.
     """
+    subjects = _in_order(subjects)
     everybody, pattern = patterns(subjects)
     order = rng.permutation(len(everybody))
     order = order[np.argsort([int(value) for value in pattern[order]], kind="stable")]
@@ -53,6 +55,13 @@ def folds(subjects: Sequence[Array], n: int, rng: np.random.Generator) -> list[t
     number[order] = np.arange(len(everybody)) % n
     dealt = [number[np.searchsorted(everybody, codes)] for codes in subjects]
     return [tuple(part == i for part in dealt) for i in range(min(n, len(everybody)))]
+
+
+def _in_order(subjects: Sequence[Array]) -> list[Array]:
+    """Subjects numbered in the order in which they occur."""
+    _, first, place = np.unique(np.concatenate(list(subjects)), return_index=True, return_inverse=True)
+    numbers = np.argsort(np.argsort(first))[place]
+    return np.split(numbers, np.cumsum([len(codes) for codes in subjects])[:-1])
 
 
 def resample(subjects: Sequence[Array], rng: np.random.Generator) -> tuple[Array, ...]:

@@ -47,6 +47,11 @@ class Datasets:
         return tuple(self.tables.values())
 
     @property
+    def n_rows(self) -> tuple[int, ...]:
+        """Rows of each array."""
+        return tuple(int(array.shape[0]) for array in self.arrays)
+
+    @property
     def labels(self) -> tuple[str, ...]:
         """How error messages call each array."""
         return tuple(label_of(name) for name in self.tables)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import warnings
 from abc import abstractmethod
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -102,8 +102,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
             held = represent(self, data, k)
-            n_rows = tuple(int(array.shape[0]) for array in data.arrays)
-            fitted = self._fit(held, data, float_dtype(data.arrays[0].dtype), n_rows)
+            fitted = self._fit(held, data, float_dtype(data.arrays[0].dtype), data.n_rows)
         self._install(in_namespace(fitted, data.arrays[0]))
         return self
 
@@ -118,16 +117,22 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         dtype: np.dtype,
         n_rows: tuple[int, ...] | None,
         names: Sequence[str] = (),
+        *,
+        describe: bool = True,
     ) -> dict[str, Any]:
-        """Everything that is fitted, from data that is held; ``n_rows`` of each dataset, None for matrices."""
+        """Everything that is fitted, from data that is held; ``n_rows`` of each dataset, None for matrices.
+
+        ``describe=False`` leaves out what components do not need: what new rows should show, and differences in means.
+        """
         names = tuple(names) or data.names
         k = check_n_components(self.n_components, data.n_features)
-        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)), n_rows, data)
+        told = n_rows if describe else None
+        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)), told, data)
         constant = problem.told_constant([label_of(name) for name in (None, *names)])
         if constant:
             warnings.warn(f"constant features were scaled to 0: {constant}", UserWarning, stacklevel=3)
         problem.check_variance()
-        means = problem.mean_differences(data.feature_names)
+        means = None if told is None else problem.mean_differences(data.feature_names)
         if means is not None and getattr(self, "verbose", False) is True:
             log_once(means.sentence)
         n_samples = None if n_rows is None else n_rows[0]
@@ -286,9 +291,24 @@ class FitError(ValueError):
         self.remedy, self.reason = remedy or {}, reason
 
 
+Model = TypeVar("Model", bound=ContrastiveTransformer)
+
+
 def component_names(model: ContrastiveTransformer, n: int | None = None) -> list[str]:
     """What components are called wherever people read, counted from 1: as many as the model has, or ``n``."""
     return [f"{model.component_prefix}{i + 1}" for i in range(model.components_.shape[0] if n is None else n)]
+
+
+def refit(model: Model, data: Datasets) -> Model:
+    """Fit a model to datasets that were checked, without descriptions: for fits by the hundred."""
+    model._check_parameters()
+    model._check_backgrounds(data.names)
+    k = check_n_components(model.n_components, data.n_features)
+    with one_blas_thread():
+        held = represent(model, data, k)
+        fitted = model._fit(held, data, float_dtype(data.arrays[0].dtype), data.n_rows, describe=False)
+    model._install(fitted)
+    return model
 
 
 def represent(model: ContrastiveTransformer, data: Datasets, k: int) -> Representation:

@@ -14,10 +14,10 @@ The mean over rows replaces ``x'R x`` by ``tr(B_j R)``, as generalised cross-val
     rows used          d_j = 1 + lambda_j tr(B_j R),
     expected variance  v'B_j v / [(1 - d_j / f)^2 + v'B_j v (lambda_j / f)^2 tr(B_j R^2)].
 
-The 1 is for keeping the bound itself; a background with multiplier 0 is charged with it too, since such backgrounds are those
-that happen to vary little along the component (without it predictions are further below the truth). The second term of the
-denominator is ``alpha``; it matters where nearly all rows are used. From ``d_j = 0.9 f`` on nothing useful is predicted, and
-the expected variance is infinite.
+The 1 is for keeping the bound itself; a background with multiplier 0 is charged with it too, since such backgrounds are
+those that happen to vary little along the component (without it predictions are further below the truth). The second term
+of the denominator is ``alpha``; it matters where nearly all rows are used. From ``d_j = 0.9 f`` on nothing useful is
+predicted, and the expected variance is infinite.
 
 Later components: earlier ones are taken out of the directions of R and, where components are joint, added again with their
 own distance ``mu_i - mu_l``, which is negative. Their eigenvalues may nearly meet, and then first order says nothing: a row

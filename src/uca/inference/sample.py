@@ -19,6 +19,7 @@ from .._containers import is_array_api, is_dask
 from .._missing import entries, is_missing
 from .._types import Array, Backgrounds, Groups, Rows
 from .._validation import Datasets, check_datasets, label_of, name_backgrounds
+from ..estimators.base import refit
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
 from ..operators.contract.units import NO_FLOAT
@@ -93,17 +94,17 @@ class Sample:
 
     def fit(self, model: BoundedTransformer) -> BoundedTransformer:
         """Fit a model to all rows."""
-        return self._fit(model, self.arrays)
+        return model.fit(self.arrays[0], backgrounds=dict(zip(self.names, self.arrays[1:], strict=True)))
 
     def fit_part(self, model: BoundedTransformer, rows: Sequence[Array], what: str) -> BoundedTransformer:
-        """Fit a model to some rows of every dataset; an error says which they are."""
+        """Fit a model to some rows of every dataset; an error says which they are.
+
+        What the fit tells of new rows and of means is left out.
+        """
         try:
-            return self._fit(model, self.take(rows))
+            return refit(model, self.datasets(self.take(rows)))
         except ValueError as error:  # bounds that no direction keeps there, a target that does not vary there
             raise type(error)(f"the model cannot be fitted to {what}: {error}") from error
-
-    def _fit(self, model: BoundedTransformer, arrays: Sequence[Any]) -> BoundedTransformer:
-        return model.fit(arrays[0], backgrounds=dict(zip(self.names, arrays[1:], strict=True)))
 
 
 def check_sample(

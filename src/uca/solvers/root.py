@@ -1,6 +1,7 @@
-"""One background: find the root of ``c - v'Bv``, the derivative of the dual, by Brent's method.
+"""One background: find where the derivative of the dual, ``c - v'Bv``, is 0, by Brent's method.
 
-g is convex in its one multiplier, so the derivative grows from negative to positive and a bracket always shrinks. A
+g is convex in its one multiplier, so the derivative grows from negative to positive and a bracket always shrinks. Brent's
+method is given ``(c / v'Bv)^(1/2) - 1``, which has the same sign and is nearly a straight line, as in trust regions. A
 jump across zero (a multiple top eigenvalue) is found by the same bracket; the certificate then mixes the directions on
 its two sides.
 """
@@ -17,7 +18,10 @@ from .found import Found, Stop, found_among
 BRACKET_START = 0.3  # in units of g(0)
 BRACKET_GROWTH = 10.0
 BRACKET_MAX = 1e12
-LOOSE = 1e-4  # for tolerances from here on, so much of the multiplier: the value errs by the square of it
+LEAST = 1e-12  # variance over the bound; less is as good as none
+LOOSE = (
+    1e-4  # for tolerances from here on, so much of the bound or of the multiplier: the value errs by the square of it
+)
 
 
 def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
@@ -25,13 +29,15 @@ def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | No
     if dual.m != 1:
         raise ValueError(f"solver='root' takes exactly one background, got {dual.m}; use solver='subspace'")
     visited: list[DualPoint] = []
+    near = LOOSE if tol >= LOOSE else 0.0
 
     def slope(price: float) -> float:
         visited.append(dual.evaluate(np.array([price])))
         if callback is not None:
             value = min(point.value for point in visited)
             callback(len(visited), value, -np.inf, np.inf)
-        return float(1.0 - visited[-1].spent[0])
+        spent = float(visited[-1].spent[0])
+        return 0.0 if abs(spent - 1.0) <= near else max(spent, LEAST) ** -0.5 - 1.0
 
     stop = Stop.DONE
     if slope(0.0) < 0:
