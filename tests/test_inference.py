@@ -749,16 +749,16 @@ class TestBootstrap:
         spread = np.exp([[[-0.1, 0.0]], [[0.1, 0.0]]])
         whole = np.full((2, 1, 2), 2.0)
         found = expected_variances(
-            np.array([[3.0, 1.0]]), np.array([[2.0, 1.0]]), 1.2 * whole * spread, whole, np.array([10.0]), 0.9
+            np.array([[3.0, 1.0]]), np.array([[2.0, 1.0]]), 1.2 * whole * spread, whole, np.array([[18.0], [10.0]]), 0.9
         )
         middle = np.sqrt(3.0 / 1.2 * 2.0)
-        error = np.hypot(0.1, np.log(3.0 / 1.2 / 2.0) / 2)
+        error = np.hypot(0.1 * np.sqrt(1 + 9 / 18), np.log(3.0 / 1.2 / 2.0) / 2)
         assert found.value[0, 0] == pytest.approx(middle)
         assert found.error[0, 0] == pytest.approx(error)
         assert found.high[0, 0] == pytest.approx(middle * np.exp(stats.t(10).ppf(0.95) * error))
         assert found.low[0, 1] == pytest.approx(found.value[0, 1] * np.exp(-stats.t(10).ppf(0.95) * found.error[0, 1]))
         nothing = expected_variances(
-            np.array([[3.0, 0.0]]), np.array([[2.0, 0.5]]), whole, whole, np.array([10.0]), 0.9
+            np.array([[3.0, 0.0]]), np.array([[2.0, 0.5]]), whole, whole, np.array([[10.0], [10.0]]), 0.9
         )
         assert nothing.value[0, 1] == 0.5
         assert np.isnan([nothing.low[0, 1], nothing.high[0, 1]]).all()

@@ -6,7 +6,9 @@ a component of resampled rows has one variance in these and another in all rows,
 Folds: the model is fitted without a tenth of the subjects, and these show their variance along it (cross-validation). Where
 rows are few beside features the first takes out too little and the second too much, so the mean of the two logs is taken,
 and half of their difference is part of the error. The rest of the error is the spread, over resamples, of the log of one
-variance over the other: how far the rows of a fit are from the law along their own component.
+variance over the other: how far the rows of a fit are from the law along their own component. For the target, along whose
+rows the component was chosen to vary most, that spread is too small where rows are few or tails are heavy, and is widened by
+``(1 + WIDER / f)^(1/2)`` for f degrees of freedom (measured: without it intervals cover 88 to 95 %).
 
 Variances are in the units of the fit: each dataset is centred and scaled as it was there.
 """
@@ -32,6 +34,7 @@ from .sample import Sample
 
 N_FOLDS, N_ROUNDS, N_HALVINGS = 10, 2, 5  # 30 fits beside those of the resamples
 PRODUCTS = 4.0  # of two normal values: as many tell of their spread what one normal value tells of its own
+WIDER = 9.0  # degrees of freedom, by which the target's spread over resamples is widened
 FEWEST = 4.0  # degrees of freedom, where there are so many
 
 
@@ -74,14 +77,13 @@ class AllRows:
         return np.stack(parts, axis=1)
 
     def freedom(self, components: Array, subjects: Sequence[Array]) -> Array:
-        """Degrees of freedom of errors of variances, (k,): the fewest of any dataset, as all of them choose components."""
+        """Degrees of freedom of an error of each dataset's variances, (m + 1, k)."""
         parts = zip(self.arrays, self.means, self.factors, subjects, strict=True)
-        return np.min(
+        return np.stack(
             [
                 freedom_of(project(array, mean, (components * factor).T) ** 2, codes)
                 for array, mean, factor, codes in parts
-            ],
-            axis=0,
+            ]
         )
 
     def variances(self, sums: Array) -> Array:
@@ -161,8 +163,9 @@ def expected_variances(
         Of rows that were held out, along components fitted without them.
     resampled, in_all_rows : arrays of shape (r, k, m + 1)
         Along the components of each resample: of its own rows, and of all rows.
-    freedom : array of shape (k,)
-        Degrees of freedom of the errors.
+    freedom : array of shape (m + 1, k)
+        Degrees of freedom of errors of each dataset's variances. All datasets choose the components, so intervals go by the
+        fewest.
     level : float
         Of the intervals.
     """
@@ -172,8 +175,10 @@ def expected_variances(
     optimism = own - whole
     by_resamples = fit[0] - optimism.mean(axis=0)
     middle = (by_resamples + folds[0]) / 2
-    error = np.hypot(optimism.std(axis=0), (by_resamples - folds[0]) / 2)
-    half = student(level, freedom)[:, np.newaxis] * error
+    spread = optimism.std(axis=0)
+    spread[:, 0] *= np.sqrt(1.0 + WIDER / freedom[0])
+    error = np.hypot(spread, (by_resamples - folds[0]) / 2)
+    half = student(level, freedom.min(axis=0))[:, np.newaxis] * error
     ends = (np.where(there, np.exp(middle + sign * half), np.nan) for sign in (-1, 1))
     return NewRowVariances(np.where(there, np.exp(middle), by_folds), np.where(there, error, np.nan), *ends)
 

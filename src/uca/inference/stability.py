@@ -11,7 +11,7 @@ What intervals are for, and how they are made:
   kind. Estimate ± Student's quantile times the root mean square distance of the resamples from the estimate. The distance
   holds the spread and the shrinkage alike: noise takes length from large loadings, in a resample as in the fit. Percentiles
   of resamples do not do: they are shrunk twice.
-* Variances: along the fitted component, in new rows of the same kind (:mod:`.expected`).
+* Variances: along the fitted component, in new rows of the same kind (:mod:`.optimism`).
 
 A component is found again if it turns by less than 37° in half of the resamples (stability of 0.8 or more), and if the
 target varies along it more than along an average direction in halves that are held out. A bootstrap takes the sample for the
@@ -120,9 +120,8 @@ def bootstrap(
     stability, df = np.median(cosines, axis=0), freedom_of_products(min(sample.n_subjects))
     # One-sided, by the error of half of the rows: halvings share rows, so that their mean is not much surer than one.
     exists = held_out.above_average > student(2.0 * level - 1.0, df) * np.sqrt(2.0) * expected.error[:, 0]
-    again = (
-        (stability >= FOUND_AGAIN) & exists & (expected.error[:, 0] > SPREAD_FLOOR)
-    )  # what cannot vary shows nothing
+    varies = expected.error[:, 0] > SPREAD_FLOOR  # what cannot vary shows nothing
+    again = (stability >= FOUND_AGAIN) & exists & varies
     reach = np.where(again, student(level, df), np.nan)
     error = np.maximum(_distance(loadings, values), SPREAD_FLOOR)
     half, lambda_half = reach[:, np.newaxis] * error, reach[0] * _distance(lambdas, multipliers)
