@@ -8,12 +8,14 @@ its two sides.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from scipy.optimize import brentq
 
 from .._progress import Callback
 from ..dual import Dual, DualPoint
-from .found import Found, Stop, found_among
+from .found import Found, Stop
 
 BRACKET_START = 0.3  # in units of g(0)
 BRACKET_GROWTH = 10.0
@@ -51,4 +53,24 @@ def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | No
             stop = Stop.DONE if outcome.converged else Stop.LIMIT
         else:
             stop = Stop.NO_PROGRESS
-    return found_among(dual, visited, stop)
+    return _mixed(visited, stop)
+
+
+def _mixed(visited: Sequence[DualPoint], stop: Stop) -> Found:
+    """The best point, with a mixture of the directions on the two sides of the bound that spends it exactly."""
+    best = min(visited, key=lambda point: (point.value, point.kkt))
+    within = max((point for point in visited if point.spent[0] <= 1.0), key=_spent, default=None)
+    if within is None:
+        return Found(best, -np.inf, None, len(visited), stop)
+    beyond = min((point for point in visited if point.spent[0] > 1.0), key=_spent, default=within)
+    room, excess = 1.0 - within.spent[0], beyond.spent[0] - 1.0
+    share = room / (room + excess) if excess > 0 else 0.0
+    weights = np.array([1.0 - share, share])
+    # The target's variance along the top eigenvector: its eigenvalue, and what was subtracted from it.
+    variances = np.array([point.eigenvalues[0] + point.prices[0] * point.spent[0] for point in (within, beyond)])
+    factor = np.column_stack([within.vectors[:, 0], beyond.vectors[:, 0]]) * np.sqrt(weights)
+    return Found(best, float(weights @ variances), factor[:, weights > 0], len(visited), stop)
+
+
+def _spent(point: DualPoint) -> float:
+    return float(point.spent[0])
