@@ -152,9 +152,10 @@ def expected_background_variance(
     >>> import numpy as np
     >>> from uca.inference import expected_background_variance
     >>> rng = np.random.default_rng(0)
-    >>> mice = np.repeat(np.arange(10), 8)  # eight rows of each of ten mice
-    >>> control = np.repeat(rng.normal(size=(10, 20)), 8, axis=0) + 0.3 * rng.normal(size=(80, 20))
-    >>> treated = rng.normal(size=(100, 20))
+    >>> mice, shared = np.repeat(np.arange(10), 8), 2 * rng.normal(size=(3, 20))  # eight rows of each of ten mice
+    >>> means = rng.normal(size=(10, 3)) @ shared + rng.normal(size=(10, 20))
+    >>> control = np.repeat(means, 8, axis=0) + 0.3 * rng.normal(size=(80, 20))
+    >>> treated = rng.normal(size=(100, 3)) @ shared + rng.normal(size=(100, 20))
     >>> found = expected_background_variance(treated, control, groups=[None, mice], n_components=1)
     >>> bool(found.expected[0, 0] > 1.5 * found.model.background_variance_[0, 0])
     True
