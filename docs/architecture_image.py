@@ -27,6 +27,7 @@ TOLD = {
     "means": "differences that components do not show",
     "dual": "g, Certificate",
     "solvers": "one algorithm a file, certified alike",
+    "supports": "the best k features, with proof",
     "estimators": "UCA, CPCA, CPCAPlusPlus",
     "fitted": "a model and rows back to their problem",
     "contrast": "from PCA to strong contrast",

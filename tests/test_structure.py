@@ -25,6 +25,7 @@ LAYERS = [
     "means",
     "dual",
     "solvers",
+    "supports",
     "estimators",
     "fitted",
     "contrast",

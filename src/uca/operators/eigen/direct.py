@@ -23,6 +23,8 @@ def direct_eigenpairs(matrix: Array, k: int) -> Eigenpairs:
     with one_blas_thread():
         try:
             values, vectors = eigh(matrix, subset_by_index=[d - k, d - 1], check_finite=False)
+            if len(values) < k:
+                raise LinAlgError("fewer eigenvalues than were asked for")
         except LinAlgError:  # LAPACK's fast method gives up on rare clustered spectra; divide and conquer does not
             values, vectors = np.linalg.eigh(matrix)
             values, vectors = values[d - k :], vectors[:, d - k :]
