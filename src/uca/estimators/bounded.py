@@ -25,6 +25,9 @@ from .stream import Stream
 from .summary import Summary, summarise
 from .warn import warn_y
 
+#: What needs no warning: solved, or bounds that are proven and need not meet.
+KNOWN_WELL = (Status.OPTIMAL, Status.GAP, Status.TIME_LIMIT)
+
 
 class BoundedTransformer(ContrastiveTransformer):
     """Components that explain no more than a bound in each background, with a certificate.
@@ -137,7 +140,7 @@ class BoundedTransformer(ContrastiveTransformer):
         vectors = np.hstack([result.vectors for result in results])
         results = [result.in_units(problem.powers.tolist()) for result in results]
         for result in results:
-            if result.certificate.status != Status.OPTIMAL or result.unfinished:
+            if result.certificate.status not in KNOWN_WELL or result.unfinished:
                 warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=5)
         lambdas = np.stack([result.lambdas for result in results])
         return {
