@@ -86,8 +86,8 @@ class SparseUCA(BoundedTransformer):
 
     Notes
     -----
-    On standardised data a component of two features keeps the mean bound, 1, only if the two are not positively correlated in
-    a background along it, however weakly: a third feature, or a bound of 1.1, gives room.
+    On standardised data a component of two features keeps the mean bound, 1, only if they are not positively correlated
+    along it in a background, however weakly: a third feature, or a bound of 1.1, gives room.
 
     Later components: the target's covariance is deflated, ``A - A v v'A / v'Av``, which takes out what the component
     explains and leaves the bounds as they are. Scores are then nearly uncorrelated; components need not be orthogonal.
