@@ -52,8 +52,7 @@ class SparseUCA(BoundedTransformer):
     """Unique components with at most ``n_nonzero`` features each, and a proof of how good they are.
 
     The first component maximises the variance of the target among all unit vectors with at most ``n_nonzero`` entries
-    other than 0 that explain no more than a bound in each background. The number of features is the only thing to choose,
-    and :meth:`path` shows what each number buys.
+    other than 0 that explain no more than a bound in each background. The number of features is the only thing to choose.
 
     Parameters
     ----------
@@ -64,7 +63,7 @@ class SparseUCA(BoundedTransformer):
         As in :class:`uca.UCA`.
     proof : {"auto", "bound", "none"}, default="auto"
         "auto" tries to prove that no other choice of features is better, as long as ``time_limit`` allows. "bound" stops
-        at an upper bound, "none" at that of the component on all features. The search is the same.
+        at an upper bound. "none" only searches, from fewer starts; its bound is that of the component on all features.
     time_limit : float, default=60.0
         Seconds for the proofs of all components together. The search itself is not cut short.
     random_state : int, RandomState or None, default=None
