@@ -176,14 +176,16 @@ def _one(pencil: DensePencil, bounds: Array, k: int, problem: Problem, proof: st
     result = solve(Eigensolver(part), bounds, k=1, names=problem.names, floor=-part.target.magnitude)
     vectors = np.zeros((pencil.size, 1))
     vectors[support] = result.vectors
-    certificate = _certificate(pencil, result, outcome, k)
+    lambdas = np.zeros(len(bounds))
+    lambdas[held] = outcome.prices / bounds[held]
+    certificate = _certificate(pencil, result, outcome, lambdas, k)
     return replace(result, vectors=vectors, value=certificate.upper, certificate=certificate, solver="search")
 
 
-def _certificate(pencil: Pencil, result: DualResult, outcome: Outcome, k: int) -> SparseCertificate:
+def _certificate(pencil: Pencil, result: DualResult, outcome: Outcome, lambdas: Array, k: int) -> SparseCertificate:
+    """``lambdas`` are those at which the upper bound was computed."""
     own = result.certificate
-    prices = result.lambdas
-    room = float(np.append(1.0, prices) @ pencil.allowances) + ARITHMETIC * UNIT * abs(outcome.upper) * pencil.size
+    room = float(np.append(1.0, lambdas) @ pencil.allowances) + ARITHMETIC * UNIT * abs(outcome.upper) * pencil.size
     upper = max(own.upper, outcome.upper + room)
     gap = (upper - own.lower) / max(abs(upper), np.finfo(float).tiny)
     met = outcome.upper - outcome.leaf.value <= MET * abs(outcome.upper) and own.status == Status.OPTIMAL

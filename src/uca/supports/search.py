@@ -46,6 +46,8 @@ class Outcome:
     proof : str
         What the upper bound rests on: ``"levels"`` (every support was ruled out or solved), ``"relaxation"``,
         ``"thresholds"`` or ``"all features"`` (the problem without a limit on their number).
+    prices : array of shape (m,)
+        Where the upper bound was computed: how far rounding can move it depends on them.
     out_of_time : bool
         Whether the proof by levels was given up for time.
     """
@@ -53,6 +55,7 @@ class Outcome:
     leaf: Leaf
     upper: float
     proof: str
+    prices: Array
     out_of_time: bool = False
 
 
@@ -64,13 +67,12 @@ def best_support(problem: SparseProblem, *, proof: str = "auto", time_limit: flo
         return replace(dense, upper=max(dense.upper, dense.leaf.value))
     if problem.k == 1:
         leaf = problem.one_feature()
-        return Outcome(leaf, leaf.value, "levels")
+        return Outcome(leaf, leaf.value, "levels", leaf.prices)
     relaxed = relax(problem, deadline) if problem.p <= LARGEST and proof != "none" else None
     leaf = _search(problem, dense.leaf, relaxed)
-    upper, by = dense.upper, "all features"
-    if relaxed is not None and relaxed.upper < upper:
-        upper, by = relaxed.upper, "relaxation"
-    outcome = Outcome(leaf, upper, by)
+    outcome = replace(dense, leaf=leaf)
+    if relaxed is not None and relaxed.upper < dense.upper:
+        outcome = Outcome(leaf, relaxed.upper, "relaxation", relaxed.prices)
     if proof == "none" or not np.isfinite(leaf.value) or _met(outcome):
         return outcome
     outcome, prices = _by_thresholds(problem, outcome, dense.leaf.prices if relaxed is None else relaxed.prices)
@@ -88,9 +90,8 @@ def _all_features(problem: SparseProblem) -> Outcome:
     result = solve(Eigensolver(pencil), np.ones(problem.m), k=1, names=names, floor=-pencil.target.magnitude)
     order = np.argsort(-np.abs(result.vectors[:, 0]), kind="stable")[: problem.k]
     leaf = problem.leaf(order, result.lambdas)
-    return Outcome(
-        replace(leaf, prices=result.lambdas) if problem.k < problem.p else leaf, result.value, "all features"
-    )
+    leaf = replace(leaf, prices=result.lambdas) if problem.k < problem.p else leaf
+    return Outcome(leaf, result.value, "all features", result.lambdas)
 
 
 def _starts(problem: SparseProblem, dense: Array, relaxed: Relaxed | None) -> Iterator[Array]:
@@ -138,7 +139,7 @@ def _by_thresholds(problem: SparseProblem, outcome: Outcome, guide: Array) -> tu
     upper, prices = best_bound(problem, guide)
     if upper >= outcome.upper:
         return outcome, guide
-    return replace(outcome, upper=upper, proof="thresholds"), prices
+    return replace(outcome, upper=upper, proof="thresholds", prices=prices), prices
 
 
 def _by_levels(problem: SparseProblem, outcome: Outcome, prices: Array, deadline: float) -> Outcome:
@@ -155,7 +156,7 @@ def _by_levels(problem: SparseProblem, outcome: Outcome, prices: Array, deadline
         if found.value > leaf.value:
             leaf = found
         upper = max(upper, _upper(problem, found))
-    return Outcome(leaf, upper, "levels")
+    return Outcome(leaf, upper, "levels", np.maximum(prices, leaf.prices))
 
 
 def _upper(problem: SparseProblem, leaf: Leaf) -> float:
