@@ -3,6 +3,8 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 OLDEST := .venv-oldest
+# Tests side by side, a lane for each core; LANES= for one after the other.
+LANES := -n auto --dist worksteal
 
 .PHONY: help demo test test-slow test-machines test-oldest test-sdist paper docs bench bench-save bench-compare study dist release lint types format check clean
 
@@ -42,10 +44,10 @@ demo: $(VENV)/.demo
 	$(BIN)/python -m uca.demo --out out
 
 test: $(VENV)/.test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(LANES)
 
 test-slow: $(VENV)/.test
-	$(BIN)/python -m pytest -m "slow or not slow"
+	$(BIN)/python -m pytest $(LANES) -m "slow or not slow"
 
 # Kernels of other processors, numbers of BLAS threads and of workers; then the oldest versions of everything.
 test-machines: $(VENV)/.test test-oldest
@@ -58,7 +60,7 @@ $(OLDEST)/.test: tests/oldest.txt pyproject.toml
 	@touch $@
 
 test-oldest: $(OLDEST)/.test
-	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider $$($(OLDEST)/bin/python tests/machines.py --list)
+	$(OLDEST)/bin/python -m pytest -q -p no:cacheprovider $(LANES) $$($(OLDEST)/bin/python tests/machines.py --list)
 
 # What a packager gets: the archive alone, unpacked elsewhere.
 test-sdist: $(VENV)/.test

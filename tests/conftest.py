@@ -26,8 +26,9 @@ def _find(name: str, kind: str) -> Path:
 
 
 def pytest_configure() -> None:
-    """As many BLAS threads as asked for: OpenBLAS itself stops at the number of cores."""
-    threads = os.environ.get("OPENBLAS_NUM_THREADS", "")
+    """As many BLAS threads as asked for (OpenBLAS itself stops at the number of cores); one where lanes share them."""
+    lanes = "PYTEST_XDIST_WORKER" in os.environ
+    threads = os.environ.get("OPENBLAS_NUM_THREADS", "") or ("1" if lanes else "")
     if threads:
         import scipy.linalg  # noqa: F401  (for the library that it loads)
         from threadpoolctl import threadpool_limits

@@ -12,7 +12,7 @@ from needs import array_api_dispatch
 from scipy import sparse
 from scipy.linalg import subspace_angles
 
-from uca import CPCA, UCA, CPCAPlusPlus, _threads
+from uca import CPCA, UCA, CPCAPlusPlus, SparseUCA, _threads
 from uca.operators.representations.build import KINDS as REPRESENTATIONS
 from uca.solvers.solve import SOLVERS
 
@@ -259,6 +259,15 @@ def test_cpca_takes_the_same_containers(container):
                 sklearn.clone(estimator).set_params(representation=representation).fit(given[0], backgrounds=given[1])
             )
             np.testing.assert_allclose(model.components_, expected.components_, atol=1e-6)
+
+
+@pytest.mark.parametrize("container", CONTAINERS)
+def test_few_features_from_any_container(container):
+    target, background = _tables()
+    given = [CONTAINERS[container](table) for table in (target, background)]
+    expected = SparseUCA(n_nonzero=3).fit(target, backgrounds=background)
+    found = SparseUCA(n_nonzero=3).fit(given[0], backgrounds=given[1]).to_numpy()
+    np.testing.assert_allclose(found.components_, expected.components_, atol=1e-6)
 
 
 def test_sparse_data_is_never_made_dense():

@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from uca import CPCA, UCA, CPCAPlusPlus, Moments, solve_dual
+from uca import CPCA, UCA, CPCAPlusPlus, Moments, SparseUCA, solve_dual
 from uca._missing import entries, is_missing
 from uca.inference import bootstrap, row_leverage
 
@@ -252,7 +252,7 @@ def test_solve_dual_checks_its_input():
         solve_dual(np.eye(2), np.eye(2), n_components=9)
 
 
-ESTIMATORS = [UCA(), CPCA(alpha=1.0), CPCAPlusPlus()]
+ESTIMATORS = [UCA(), CPCA(alpha=1.0), CPCAPlusPlus(), SparseUCA()]
 
 
 @pytest.fixture
@@ -270,6 +270,7 @@ READERS = {
     "bare background": lambda rows, good: UCA().fit(good, backgrounds=rows),
     "cPCA": lambda rows, good: CPCA(alpha=1.0).fit(rows, backgrounds=good),
     "cPCA++": lambda rows, good: CPCAPlusPlus().fit(good, backgrounds=rows),
+    "sparse UCA": lambda rows, good: SparseUCA().fit(good, backgrounds=rows),
     "partial_fit": lambda rows, good: UCA().partial_fit(rows),
     "Moments.of": lambda rows, good: Moments.of(rows),
     "Moments.add": lambda rows, good: Moments.of(good).add(rows),

@@ -861,7 +861,7 @@ class TestLeverage:
         assert not found.few[0]
 
     def test_wrong_input(self, rng):
-        with pytest.raises(TypeError, match="must be a fitted CPCA, CPCAPlusPlus or UCA"):
+        with pytest.raises(TypeError, match="must be a fitted CPCA, CPCAPlusPlus, UCA or SparseUCA"):
             row_leverage("model", rng.normal(size=(5, 2)))
 
 

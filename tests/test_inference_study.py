@@ -1,5 +1,7 @@
 """The quick version of the simulation study (``make study`` is the full one): levels, power, rivals, the command itself.
 
+What takes long is marked slow: ``make test-slow``.
+
 Repetitions are few, so limits are those that a right test exceeds once in a thousand runs; seeds are fixed.
 """
 
@@ -20,23 +22,25 @@ from uca.inference import uniqueness_test
 N = 40
 ALL = {**laws.NULLS, **sceptic.HOLDS, **sceptic.CAUTIONED}
 QUICK = {
-    "5 % of rows in a far cluster, 200 and 30 rows",
     "10 % in a far cluster, 200 and 20 rows",
-    "factors in one row of ten, 200 and 20 rows",
     "shared factors, scale=False",
-    "counts, 80 % zeros, 200 and 80 rows",
-    "paired subjects, groups given",
     "8 rows",
     "noise",
     "shared factors",
+    "heavy tails (t3)",
+    "400 target rows, 12 background rows",
+    "repeated rows, 16 and 9 subjects, groups given",
+}
+SLOWER = {  # with `make test-slow`; all of the study with `make study`
+    "5 % of rows in a far cluster, 200 and 30 rows",
+    "factors in one row of ten, 200 and 20 rows",
+    "counts, 80 % zeros, 200 and 80 rows",
+    "paired subjects, groups given",
     "shared factors, 2 backgrounds",
     "weakened copy",
     "structure in the background only",
-    "heavy tails (t3)",
     "400 target rows, 40 background rows",
     "p > n: 60 rows, 150 features",
-    "repeated rows, 16 and 9 subjects, groups given",
-    "400 target rows, 12 background rows",
     "rare binary features, 400 and 40 rows",
 }
 
@@ -67,16 +71,20 @@ def rejections(name):
     return count
 
 
-@pytest.mark.parametrize("name", sorted(QUICK))
+@pytest.mark.parametrize(
+    "name", [name if name in QUICK else pytest.param(name, marks=pytest.mark.slow) for name in sorted(QUICK | SLOWER)]
+)
 def test_level(name):
     assert rejections(name) <= stats.binom(N, 0.06).ppf(0.999)
 
 
+@pytest.mark.slow
 def test_level_where_it_is_hardest_to_keep():
     # Together they tell what 40 draws of one do not: 5 % would be 8 of 160.
     assert sum(map(rejections, HARD)) <= stats.binom(N * len(HARD), 0.06).ppf(0.999)
 
 
+@pytest.mark.slow
 def test_level_of_counting():
     # The half that fits the components orders them too; ordered by held-out variances, a third of these would be rejected.
     count = 0
@@ -91,6 +99,7 @@ def test_without_groups_repeated_rows_look_unique():
     assert rejections("repeated rows, groups NOT given") > 0.25 * N
 
 
+@pytest.mark.slow
 def test_power_beside_a_plain_split():
     ours = plain = 0
     for seed in range(N):
@@ -121,6 +130,7 @@ def bootstrapped(monkeypatch, law, n=N):
     return {key: np.array([row[key] for row in rows]) for key in rows[0]}
 
 
+@pytest.mark.slow
 def test_intervals_of_a_bootstrap_cover(monkeypatch):
     found = bootstrapped(monkeypatch, lambda rng: coverage.planted(rng, 100, 12))
     assert found["estimate outside"].sum() == 0
@@ -135,6 +145,7 @@ def test_intervals_of_a_bootstrap_cover(monkeypatch):
     assert np.nanmean(found["reliable, large"]) > 0.5
 
 
+@pytest.mark.slow
 def test_little_is_reliable_in_noise(monkeypatch):
     found = bootstrapped(monkeypatch, lambda rng: coverage.noise(rng, 60, 5))
     assert found["stability"].mean() > 0.7  # noise comes back, in the sample
@@ -158,6 +169,7 @@ def test_table_of_coverage():
     assert pages.NO_FIGURES in pages.coverage({})
 
 
+@pytest.mark.slow
 @pytest.mark.parametrize("m", [1, 2])
 def test_number_of_components(m):
     found = [(d, study.count_once(seed, d, m)[0]) for d in (0, 2, 4) for seed in range(3)]
@@ -261,6 +273,7 @@ class TestRivals:
         assert (found.dimension, found.pvalue > 0.05) == (0, True)
 
 
+@pytest.mark.slow
 def test_demo_data():
     from uca.datasets import digits_on_grass
 

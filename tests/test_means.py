@@ -10,7 +10,7 @@ import pytest
 from needs import Optional
 from scipy import sparse, stats
 
-from uca import CPCA, UCA, CPCAPlusPlus, Moments, load, save
+from uca import CPCA, UCA, CPCAPlusPlus, Moments, SparseUCA, load, save
 from uca.inference import uniqueness_test
 from uca.means import LEVEL, mean_differences_of_rows
 
@@ -114,6 +114,7 @@ WAYS = {
     "sparse": lambda t, c, **how: UCA(**how).fit(sparse.csr_array(t), backgrounds=sparse.csc_array(c)),
     "dask": lambda t, c, **how: UCA(**how).fit(da.from_array(t, chunks=(15, 10)), backgrounds=da.from_array(c)),
     "stream": moments_fit,
+    "few features": lambda t, c, **how: SparseUCA(n_nonzero=3, **how).fit(t, backgrounds=c),
     "cPCA": lambda t, c, **how: CPCA(alpha=1, **how).fit(t, backgrounds=c),
     "cPCA++": lambda t, c, **how: CPCAPlusPlus(**how).fit(t, backgrounds=c),
 }

@@ -18,7 +18,7 @@ import matplotlib.pyplot as plt
 from matplotlib.axes import Axes
 from plot_cases import CASES, NAMES, P, study
 
-from uca import CPCA, UCA, CPCAPlusPlus, plotting, solve_dual
+from uca import CPCA, UCA, CPCAPlusPlus, SparseUCA, plotting, solve_dual
 from uca.fitted import problem_of
 from uca.plotting.densities import curve, mass_levels, surface
 from uca.plotting.dual_values import dual_values
@@ -90,7 +90,9 @@ except ImportError as error:
     assert "pip install 'unique-component-analysis[plot]'" in out
 
 
-@pytest.mark.parametrize("model", [CPCA(alpha=2.0), CPCAPlusPlus(shrinkage=0.1), UCA()], ids=lambda m: type(m).__name__)
+@pytest.mark.parametrize(
+    "model", [CPCA(alpha=2.0), CPCAPlusPlus(shrinkage=0.1), UCA(), SparseUCA()], ids=lambda m: type(m).__name__
+)
 def test_works_with_every_model(model, s):
     model.fit(s.target, backgrounds=s.only)
     plotting.scores(model, s.target, backgrounds=s.only)
@@ -98,7 +100,7 @@ def test_works_with_every_model(model, s):
     plotting.loadings(model)
     plotting.eigenimages(model, (3, 3))
     plotting.density(model, s.target)
-    assert ("bound" in legend(plotting.variance(model))) == isinstance(model, UCA)
+    assert ("bound" in legend(plotting.variance(model))) == isinstance(model, UCA | SparseUCA)
 
 
 def test_pca_has_no_background_to_draw(s):
@@ -446,7 +448,11 @@ def test_eigenimages_show_the_components(s):
 
 REFUSED = [
     (lambda s: plotting.scores(UCA(), s.target), NotFittedError, "not fitted yet"),
-    (lambda s: plotting.variance(object()), TypeError, "must be a fitted CPCA, CPCAPlusPlus or UCA; got object"),
+    (
+        lambda s: plotting.variance(object()),
+        TypeError,
+        "must be a fitted CPCA, CPCAPlusPlus, UCA or SparseUCA; got object",
+    ),
     (lambda s: plotting.variance(s.model, ax="left"), TypeError, "must be a matplotlib Axes or None; got str"),
     (lambda s: plotting.scores(s.model, s.target[:, :4]), ValueError, "X has 4 features, but UCA is expecting 9"),
     (lambda s: plotting.scores(s.model, s.target, components=(0, 3)), ValueError, "the model has 3 components"),

@@ -576,7 +576,7 @@ def test_refuses_with_advice(fitted, options, error, text, tmp_path, monkeypatch
 
 def test_refuses_other_models(fitted, tmp_path):
     _, X, _ = fitted
-    with pytest.raises(TypeError, match="the model of a report must be a fitted UCA; got CPCA"):
+    with pytest.raises(TypeError, match="the model of a report must be a fitted UCA or SparseUCA; got CPCA"):
         report(CPCA(alpha=1.0).fit(X), tmp_path / "r.html", X)
     with pytest.raises(ValueError, match="not fitted"):
         UCA().report(tmp_path / "r.html", X)

@@ -12,7 +12,7 @@ from sklearn.pipeline import FeatureUnion, Pipeline, make_pipeline
 from sklearn.preprocessing import StandardScaler
 from sklearn.utils.estimator_checks import parametrize_with_checks
 
-from uca import CPCA, UCA, CPCAPlusPlus
+from uca import CPCA, UCA, CPCAPlusPlus, SparseUCA
 
 
 @parametrize_with_checks(
@@ -83,7 +83,9 @@ def test_repr_shows_only_changes():
 
 
 @pytest.mark.filterwarnings("error")
-@pytest.mark.parametrize("model", [UCA(), CPCA(alpha=1.0), CPCAPlusPlus()], ids=lambda model: type(model).__name__)
+@pytest.mark.parametrize(
+    "model", [UCA(), CPCA(alpha=1.0), CPCAPlusPlus(), SparseUCA(proof="none")], ids=lambda model: type(model).__name__
+)
 def test_steps_that_get_y_from_scikit_learn_are_not_warned(model, data):
     """A pipeline hands its y to every step: that is no mistake of the user."""
     target, background, _ = data

@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import pickle
+
 import numpy as np
 import pytest
+from sklearn.utils.estimator_checks import parametrize_with_checks
 from test_reference import datasets
 
-from uca import UCA
-from uca.estimators.sparse_uca import SparseUCA
+from uca import UCA, InfeasibleBoundsError, SparseUCA, plotting
+from uca._subjects import folds
+from uca.comparison import compare
+from uca.estimators import sparse_component
+from uca.inference import background_influence, bootstrap, estimate_n_components, row_leverage, uniqueness_test
+from uca.inference.parameters import seed_of
 
 pd = pytest.importorskip("pandas", reason="pip install pandas")
 
@@ -99,6 +107,235 @@ def test_units_do_not_matter(rng):
     np.testing.assert_array_equal(one.explained_variance_ * 2.0**80, other.explained_variance_)
 
 
+@parametrize_with_checks([SparseUCA(n_nonzero=2), SparseUCA(n_nonzero=3, whiten=True, proof="none")])
+def test_conventions_of_scikit_learn(estimator, check):
+    check(estimator)
+
+
+def test_streams_and_matrices_are_the_same_problem(rng):
+    target, background = draw(rng)
+    rows = SparseUCA(2, n_nonzero=4).fit(target, backgrounds=background)
+    stream = SparseUCA(2, n_nonzero=4).partial_fit(target[:70], backgrounds=background)
+    stream.partial_fit(target[70:])
+    matrices = SparseUCA(2, n_nonzero=4).fit_covariance(
+        np.corrcoef(target, rowvar=False), backgrounds=np.corrcoef(background, rowvar=False)
+    )
+    for model in (stream, matrices):
+        np.testing.assert_allclose(model.components_, rows.components_, atol=1e-7)
+        assert model.certificate_.status == "optimal"
+
+
+def test_scores_of_components_that_are_not_orthogonal(rng):
+    target, background = draw(rng)
+    model = SparseUCA(3, n_nonzero=5).fit(target, backgrounds=background)
+    scores = model.transform(target)
+    np.testing.assert_allclose(scores.var(axis=0, ddof=1), model.explained_variance_, rtol=1e-9)
+    np.testing.assert_allclose(model.transform(model.inverse_transform(scores)), scores, atol=1e-9)
+
+
+def test_later_scores_are_nearly_uncorrelated(mice, mice_reference):
+    target, backgrounds = datasets(mice, mice_reference["fig1"])
+    model = SparseUCA(2, n_nonzero=5, proof="none").fit(target, backgrounds=backgrounds)
+    assert abs(np.corrcoef(model.transform(target), rowvar=False)[0, 1]) < 0.1
+
+
+def test_what_it_is_made_of_is_told(rng):
+    target, background = (pd.DataFrame(rows, columns=[f"gene{i}" for i in range(12)]) for rows in draw(rng))
+    text = str(SparseUCA(1, n_nonzero=3).fit(target, backgrounds={"control": background}).summary())
+    assert text.startswith("Sparse Unique Component Analysis: target 200 x 12, 1 background")
+    assert "UC1: gene" in text
+    assert "Proven: no component of 3 features" in text
+
+
+SIZES = (1, 2, 3, 5, 12)
+
+
+@pytest.fixture(scope="module")
+def data():
+    return draw(np.random.default_rng(0))
+
+
+@pytest.fixture(scope="module")
+def found(data):
+    return SparseUCA(1).fit(data[0], backgrounds={"control": data[1]}).path(SIZES)
+
+
+class TestPath:
+    def test_each_number_is_a_fit_of_its_own(self, data, found):
+        assert found.n_nonzero.tolist() == list(SIZES)
+        for i, k in enumerate(SIZES):
+            model = SparseUCA(1, n_nonzero=k).fit(data[0], backgrounds=data[1])
+            assert found.variance[i] == pytest.approx(model.explained_variance_[0], rel=1e-9)
+            assert found.background_variance[i] == pytest.approx(model.background_variance_[0], rel=1e-9)
+            assert found.upper[i] == pytest.approx(model.certificate_.upper, rel=1e-9)
+            assert found.support[i].tolist() == model.support_[0].tolist()
+        assert np.all(np.diff(found.variance) >= -1e-9)
+        assert {certificate.status for certificate in found.certificates} == {"optimal"}
+
+    def test_held_out_rows_against_fits_by_hand(self, data, found):
+        """Folds as the library deals them; fits, centring and scaling by hand."""
+        n = len(data[0])
+        subjects = [-1 - np.arange(n), -1 - n - np.arange(n)]
+        sums = np.zeros((2, len(SIZES)))
+        for fold in folds(subjects, 5, np.random.default_rng(seed_of(None))):
+            inside = [rows[~held] for rows, held in zip(data, fold, strict=True)]
+            for i, k in enumerate(SIZES):
+                model = SparseUCA(1, n_nonzero=k).fit(inside[0], backgrounds=inside[1])
+                for j, (rows, held, used) in enumerate(zip(data, fold, inside, strict=True)):
+                    scores = ((rows[held] - used.mean(axis=0)) / used.std(axis=0, ddof=1)) @ model.components_[0]
+                    sums[j, i] += np.sum(scores**2) * len(used) / (len(used) + 1)
+        np.testing.assert_allclose(found.held_out, sums[0] / n, rtol=1e-6)
+        np.testing.assert_allclose(found.held_out_background[:, 0], sums[1] / n, rtol=1e-6)
+
+    def test_table_and_words(self, found):
+        rows = found.table
+        assert [row["features"] for row in rows] == list(SIZES)
+        assert len(rows[2]["support"]) == 3
+        assert "control, held out" in str(found)
+        assert "5 of 5 proven" in found.sentence
+
+    def test_model_stays_and_rows_may_be_given(self, data, found):
+        model = SparseUCA(2, n_nonzero=4).fit(data[0], backgrounds={"control": data[1]})
+        before = {name: value for name, value in vars(model).items() if name != "_problem"}
+        model.path([3])
+        assert all(vars(model)[name] is value for name, value in before.items())
+        again = SparseUCA().path(SIZES, data[0], backgrounds={"control": data[1]})
+        np.testing.assert_array_equal(again.held_out, found.held_out)
+        with pytest.raises(ValueError, match="has no data"):
+            pickle.loads(pickle.dumps(model)).path([3])
+
+    def test_groups_stay_together(self, data):
+        target, background = data
+        subjects = np.arange(200) // 10
+        model = SparseUCA(1).fit(np.repeat(target[::10], 10, axis=0), backgrounds=background)
+        found = model.path([3], groups=[subjects, None])
+        assert found.grouped
+        assert found.held_out[0] != model.path([3]).held_out[0]
+        with pytest.raises(ValueError, match="at least 30 are needed"):
+            model.path([3], groups=[subjects, None], n_folds=30)
+
+    def test_matrices_have_no_rows_to_hold_out(self, data):
+        a, b = (np.corrcoef(rows, rowvar=False) for rows in data)
+        found = SparseUCA(1).fit_covariance(a, backgrounds=b).path([2, 3])
+        assert found.held_out is None
+        assert "no rows to hold out" in str(found)
+
+    @pytest.mark.parametrize(
+        ("sizes", "error"), [([], ValueError), (3, TypeError), ([0], ValueError), ([2.5], TypeError), ("3", TypeError)]
+    )
+    def test_wrong_numbers(self, data, sizes, error):
+        with pytest.raises(error, match="n_nonzero"):
+            SparseUCA().path(sizes, data[0], backgrounds=data[1])
+
+    def test_figure(self, found):
+        ax = plotting.sparsity_path(found)
+        told = [text.get_text() for text in ax.get_legend().get_texts()]
+        assert told[:2] == ["target, proven best", "target, held out"]
+        assert ax.get_xlabel() == "features of the component"
+        with pytest.raises(TypeError, match="SparsityPath"):
+            plotting.sparsity_path(object())
+
+
+class TestElsewhere:
+    """What takes a model with bounds takes this one, or says why not."""
+
+    def test_uniqueness(self, data):
+        test = uniqueness_test(*data, n_components=1, model=SparseUCA(n_nonzero=3), n_splits=5)
+        assert test.n_unique_ == 1
+        noise = uniqueness_test(data[1][:100], data[1][100:], n_components=1, model=SparseUCA(n_nonzero=3), n_splits=5)
+        assert noise.n_unique_ == 0
+
+    def test_halves_are_searched_again(self, data, monkeypatch):
+        """With the features of the whole fit, rows held out would not be held out of the choice."""
+        supports = set()
+        component = sparse_component.Covariances.component
+
+        def watched(self, k, **how):
+            found = component(self, k, **how)
+            supports.add((how["proof"], tuple(np.flatnonzero(found.vectors[:, 0]))))
+            return found
+
+        monkeypatch.setattr(sparse_component.Covariances, "component", watched)
+        noise = np.random.default_rng(1).normal(size=(2, 60, 12))
+        uniqueness_test(*noise, n_components=1, model=SparseUCA(n_nonzero=3), n_splits=4)
+        assert len(supports) > 4
+        assert {proof for proof, _ in supports} == {"none"}
+
+    @pytest.mark.parametrize("function", [bootstrap, estimate_n_components])
+    def test_what_was_not_studied_is_refused(self, data, function):
+        with pytest.raises(TypeError, match="not studied for sparse components"):
+            function(*data, model=SparseUCA())
+
+    def test_influence_and_leverage(self, data):
+        target, background = data
+        found = background_influence(target, [background[:100], background[100:]], model=SparseUCA(1, n_nonzero=3))
+        assert len(found.table) == 3
+        assert row_leverage(SparseUCA(1).fit(target, backgrounds=background), target).n_half.shape == (1,)
+
+    def test_no_dual_to_draw(self, data):
+        model = SparseUCA().fit(data[0], backgrounds=data[1])
+        with pytest.raises(TypeError, match="SparseUCA chooses features"):
+            plotting.contrast_path(model, data[0], backgrounds=data[1])
+
+    def test_comparison(self, data):
+        found = compare(data[0], {"control": data[1]}, n_nonzero=3)
+        assert [result.method for result in found] == ["PCA", "cPCA", "cPCA++", "UCA", "sparse UCA (3)"]
+        assert np.count_nonzero(found[-1].model.components_[0]) == 3
+        assert len(compare(data[0], {"control": data[1]})) == 4
+
+    def test_report(self, data, tmp_path):
+        pytest.importorskip("plotly", reason="pip install 'unique-component-analysis[report]'")
+        proven = SparseUCA(2, n_nonzero=3).fit(data[0], backgrounds=data[1])
+        page = proven.report(tmp_path / "r.html", data[0], backgrounds=data[1]).read_text()
+        assert "proven optimal for these rows" in page
+        assert "Proven: no component of 3 features" in page
+        assert "chosen by search: there is no contrast to vary" in page
+        gap = SparseUCA(2, n_nonzero=3, proof="none").fit(data[0], backgrounds=data[1])
+        page = gap.report(tmp_path / "r.html", data[0], backgrounds=data[1]).read_text()
+        assert "% more, at most" in page
+
+    def test_cells(self, data, tmp_path):
+        anndata = pytest.importorskip("anndata", reason="pip install 'unique-component-analysis[scverse]'")
+        from uca.scverse import uca
+
+        obs = pd.DataFrame({"kind": ["a"] * 200 + ["b"] * 200}, index=[f"cell{i}" for i in range(400)])
+        adata = anndata.AnnData(np.vstack(data), obs=obs)
+        uca(adata, groupby="kind", target="a", backgrounds="b", n_nonzero=3)
+        assert (np.count_nonzero(adata.varm["UCs"], axis=0) == 3).all()
+        assert adata.uns["uca"]["params"]["n_nonzero"] == 3
+        assert adata.uns["uca"]["certificate"]["proof"] == "levels"
+        adata.write_h5ad(tmp_path / "cells.h5ad")
+
+
+class TestBounds:
+    def test_smallest_number_that_keeps_them(self, rng):
+        """Ten features that rise and fall together in the background: few of them cannot cancel below the bound."""
+        p, n = 10, 400
+        background = rng.normal(size=(n, 1)) * np.linspace(1.0, 2.0, p) + 0.3 * rng.normal(size=(n, p))
+        target = rng.normal(size=(n, p))
+        alone = [minimum(background, k) for k in range(1, p + 1)]
+        k = 3
+        bound = (alone[k - 1] + alone[k - 2]) / 2  # kept with k features, not with k - 1
+        with pytest.raises(InfeasibleBoundsError, match=f"n_nonzero={k} is the smallest"):
+            SparseUCA(1, n_nonzero=1, scale=False, bound=bound).fit(target, backgrounds=background)
+        model = SparseUCA(1, n_nonzero=k, scale=False, bound=bound).fit(target, backgrounds=background)
+        assert model.background_variance_[0, 0] <= bound * (1 + 1e-9)
+
+    def test_bounds_that_all_features_do_not_keep(self, rng):
+        target, background = draw(rng)
+        with pytest.raises(
+            InfeasibleBoundsError, match=r"background 'control' has bound 1e-06, the smallest attainable"
+        ):
+            SparseUCA(1, n_nonzero=3, bound=1e-6).fit(target, backgrounds={"control": background})
+
+
+def minimum(rows, k):
+    """The least variance of a direction of k features, by brute force."""
+    covariance = np.cov(rows, rowvar=False)
+    chosen = itertools.combinations(range(len(covariance)), k)
+    return min(np.linalg.eigvalsh(covariance[np.ix_(s, s)])[0] for s in chosen)
+
+
 @pytest.mark.parametrize(
     ("parameters", "error", "match"),
     [
@@ -106,7 +343,6 @@ def test_units_do_not_matter(rng):
         ({"n_nonzero": 2.5}, TypeError, "n_nonzero"),
         ({"proof": "yes"}, ValueError, "proof must be"),
         ({"time_limit": -1}, ValueError, "time_limit"),
-        ({"bound": 1e-6}, ValueError, "raise n_nonzero or the bound|smallest attainable"),
     ],
 )
 def test_what_is_refused(rng, parameters, error, match):

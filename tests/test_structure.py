@@ -158,7 +158,7 @@ def test_fitted_models_are_read_through_public_names():
 
 def test_no_module_asks_for_one_estimator():
     """``isinstance(model, UCA)`` shuts out the next one: ask for ContrastiveTransformer or BoundedTransformer."""
-    exact = re.compile(r"isinstance\([\w.]+, \(?(UCA|CPCA|CPCAPlusPlus)\b")
+    exact = re.compile(r"isinstance\([\w.]+, \(?(UCA|CPCA|CPCAPlusPlus|SparseUCA)\b")
     assert [path.name for path in FILES if exact.search(path.read_text())] == []
 
 

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
 
-from uca import CPCA, UCA, CPCAPlusPlus, pool
+from uca import CPCA, UCA, CPCAPlusPlus, SparseUCA, pool
 
 pd, pl = Optional("pandas"), Optional("polars")
 da, dd = Optional("dask.array"), Optional("dask.dataframe")
@@ -40,7 +40,7 @@ INPUTS = {
     "dask": lambda array: da.from_array(array, chunks=(20, -1)),
     "dask.dataframe": lambda array: dd.from_pandas(in_pandas(array), npartitions=3, sort=False),
 }
-ESTIMATORS = {"uca": UCA, "cpca": lambda: CPCA(alpha=1.0), "cpcaplusplus": CPCAPlusPlus}
+ESTIMATORS = {"uca": UCA, "cpca": lambda: CPCA(alpha=1.0), "cpcaplusplus": CPCAPlusPlus, "sparseuca": SparseUCA}
 FRAMES = {"pandas": (pd, in_pandas), "polars": (pl, in_polars)}
 
 
@@ -56,7 +56,7 @@ def test_output_is_the_table_that_was_asked_for(name, output, given):
         model.fit_transform(make(TARGET), backgrounds=make(BACKGROUND)),
     ):
         assert type(scores) is FRAMES[output][0].DataFrame
-        prefix = "UC" if name == "uca" else "cPC"
+        prefix = "cPC" if name.startswith("cpca") else "UC"
         assert list(scores.columns) == [f"{prefix}1", f"{prefix}2"] == list(model.get_feature_names_out())
         # Sparse and dask data take another order of summation.
         np.testing.assert_allclose(np.asarray(scores, dtype=float), expected, atol=1e-6)
@@ -163,7 +163,7 @@ REPEATED = {
 def test_duplicated_columns_are_named(given):
     repeated = "has columns 'a', 'b' more than once: rename or drop the duplicated columns"
     make = REPEATED[given]
-    for estimator in (UCA(), CPCA(alpha=1.0), CPCAPlusPlus()):
+    for estimator in (UCA(), CPCA(alpha=1.0), CPCAPlusPlus(), SparseUCA(n_nonzero=2)):
         with pytest.raises(ValueError, match=f"target X {repeated}"):
             estimator.fit(make(TARGET), backgrounds=make(BACKGROUND))
         with pytest.raises(ValueError, match=f"background 'controls' {repeated}"):

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
 
-from uca import CPCA, UCA, CPCAPlusPlus, Moments, NewRowsWarning, solve_dual
+from uca import CPCA, UCA, CPCAPlusPlus, Moments, NewRowsWarning, SparseUCA, solve_dual
 from uca.inference import uniqueness_test
 from uca.means import mean_differences_of_rows
 from uca.operators.representations.build import KINDS
@@ -142,7 +142,11 @@ def test_other_ways_in(power, kind, tmp_path):
     assert two.certificate_.upper == np.ldexp(one.certificate_.upper, 2 * power)
 
 
-@pytest.mark.parametrize("model", [CPCA(alpha=0.5), CPCA(), CPCAPlusPlus()], ids=["CPCA", "CPCA auto", "CPCA++"])
+@pytest.mark.parametrize(
+    "model",
+    [CPCA(alpha=0.5), CPCA(), CPCAPlusPlus(), SparseUCA(n_nonzero=2)],
+    ids=["CPCA", "CPCA auto", "CPCA++", "SparseUCA"],
+)
 @pytest.mark.parametrize("power", [-500, 300, 500])
 def test_other_estimators(model, power):
     """One power for all data: the ratio of target to background does not change, and neither do the components."""

@@ -12,6 +12,8 @@ from .dual import Certificate, DualResult
 from .estimators.cpca import CPCA, ContrastiveResult
 from .estimators.cpca_plus_plus import CPCAPlusPlus
 from .estimators.expected_words import NewRowsWarning
+from .estimators.sparse_component import SparseCertificate
+from .estimators.sparse_uca import SparseUCA
 from .estimators.uca import UCA
 from .means import MeanDifference, MeanDifferences
 from .operators.statistics.moments import Moments
@@ -33,6 +35,8 @@ __all__ = [
     "MeanDifferences",
     "Moments",
     "NewRowsWarning",
+    "SparseCertificate",
+    "SparseUCA",
     "__version__",
     "load",
     "pool",

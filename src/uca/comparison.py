@@ -22,6 +22,7 @@ from ._types import Array, Labels, Rows
 from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer, FitError
 from .estimators.bounded import BoundedTransformer
+from .estimators.sparse_uca import SparseUCA
 from .estimators.uca import UCA
 from .fitted import background_standard, check_background, scores_by
 from .operators.statistics.blocks import divisor, sums_of_squares
@@ -59,6 +60,7 @@ def compare(
     scale: bool | str = True,
     labels: Labels | None = None,
     groups: Labels | None = None,
+    n_nonzero: int | None = None,
     on_method: Callable[[str], None] | None = None,
 ) -> tuple[Compared, ...]:
     """Fit PCA, cPCA with automatic alpha, cPCA++, and UCA with backgrounds pooled and split.
@@ -76,6 +78,8 @@ def compare(
         What the scores are judged by. Rows with an empty or missing label are left out of that.
     groups : sequence of shape (n,), optional
         Rows that belong together (one animal, one person) and stay on one side of every fold.
+    n_nonzero : int, optional
+        Also :class:`uca.SparseUCA` with so many features a component; what it finds is not proven here.
     on_method : callable, optional
         Called with the name of each method before it runs.
 
@@ -86,7 +90,7 @@ def compare(
     if not backgrounds:
         raise ValueError("nothing to compare with: pass at least one background")
     results = []
-    for method, model, given in _methods(dict(backgrounds), n_components, scale):
+    for method, model, given in _methods(dict(backgrounds), n_components, scale, n_nonzero):
         if on_method is not None:
             on_method(method)
         results.append(_run(method, model, X, given, backgrounds, labels, groups))
@@ -115,13 +119,19 @@ def separation(
     }
 
 
-def _methods(backgrounds: dict[str, Any], k: int, scale: Any) -> list[tuple[str, ContrastiveTransformer, Any]]:
+def _methods(
+    backgrounds: dict[str, Any], k: int, scale: Any, n_nonzero: int | None
+) -> list[tuple[str, ContrastiveTransformer, Any]]:
     """PCA, then every estimator of the package, with backgrounds pooled, and split where it takes several."""
     several = len(backgrounds) > 1
     one = {"pooled": pool(backgrounds)} if several else backgrounds
     rows: list[tuple[str, ContrastiveTransformer, Any]] = [("PCA", UCA(k, scale=scale), None)]
     for kind in ESTIMATORS:
         name, make = kind.method_name, partial(kind, n_components=k, scale=scale)
+        if kind is SparseUCA:
+            if n_nonzero is None:
+                continue
+            name, make = f"{name} ({n_nonzero})", partial(make, n_nonzero=n_nonzero, proof="none")
         if kind.most_backgrounds == 1 or not several:
             rows.append((name, make(), one))
         else:

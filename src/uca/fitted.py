@@ -181,6 +181,11 @@ def problem_of(model: Any, X: Any, backgrounds: Any) -> FittedProblem:
             name = type(model).__name__
             raise TypeError(f"{name} has no dual problem; pass a fitted UCA or the result of uca.solve_dual")
         fitted = check_bounded(model, "the first argument")
+        if not fitted.has_dual:
+            raise TypeError(
+                f"{type(fitted).__name__} chooses features, and no dual problem on all of them belongs to it: draw "
+                "plotting.sparsity_path(model.path([3, 5, 10])), or fit a UCA"
+            )
         if not fitted.background_names_:
             raise ValueError("the model was fitted without backgrounds: it is PCA, and there is no dual to draw")
         named = in_order_of_fit(fitted, backgrounds)

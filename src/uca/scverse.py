@@ -28,6 +28,8 @@ from ._anndata import (
 )
 from ._containers import is_dask
 from ._types import Array
+from .estimators.bounded import BoundedTransformer
+from .estimators.sparse_uca import SparseUCA
 from .estimators.uca import UCA
 
 __all__ = ["Keys", "uca"]
@@ -94,7 +96,8 @@ def uca(
     copy : bool, default=False
         Write to a copy and return it.
     **parameters
-        Further parameters of :class:`uca.UCA`, such as ``scale="target"``.
+        Further parameters of :class:`uca.UCA`, such as ``scale="target"``; with ``n_nonzero=20`` those of
+        :class:`uca.SparseUCA`, for components of so many genes.
 
     Returns
     -------
@@ -132,7 +135,8 @@ def uca(
     """
     _check_adata(adata, copy)
     keys = Keys.of(key_added)
-    model = UCA(n_components, **parameters).set_output(transform="default")
+    kind: type[BoundedTransformer] = SparseUCA if "n_nonzero" in parameters else UCA
+    model = kind(n_components, **parameters).set_output(transform="default")
     labels = labels_of(adata, groupby)
     groups = {None: list_values("target", target), **name_groups(backgrounds)}
     check_groups(groups, labels, groupby)
@@ -162,7 +166,7 @@ def _check_adata(adata: Any, copy: bool) -> None:
         raise ValueError("copy=True needs the data in memory: pass adata.to_memory(), or leave copy=False")
 
 
-def _scores(model: UCA, matrix: Any, columns: Array | None) -> Array:
+def _scores(model: BoundedTransformer, matrix: Any, columns: Array | None) -> Array:
     """Scores of all cells, in memory."""
     if is_dask(matrix):
         lazy = model.transform(matrix if columns is None else matrix[:, columns])
@@ -180,8 +184,8 @@ def _scores(model: UCA, matrix: Any, columns: Array | None) -> Array:
 # --- what is kept -------------------------------------------------------------------------------------------------------
 
 
-def _results(model: UCA) -> dict[str, Any]:
-    return {
+def _results(model: BoundedTransformer) -> dict[str, Any]:
+    found = {
         "lambdas": model.lambdas_,
         "bounds": model.bounds_,
         "background_names": np.array(model.background_names_, dtype=object),
@@ -195,9 +199,10 @@ def _results(model: UCA) -> dict[str, Any]:
         "representation": model.representation_,
         "solver": model.solver_,
     }
+    return {name: value for name, value in found.items() if value is not None}  # a file holds no None
 
 
-def _parameters(model: UCA, **own: Any) -> dict[str, Any]:
+def _parameters(model: BoundedTransformer, **own: Any) -> dict[str, Any]:
     """Parameters as types that a file can hold: what is None, or an object, is left out."""
     given: dict[str, Any] = own | model.get_params()
     if not isinstance(given["bound"], (str, int, float)):

@@ -34,6 +34,7 @@ def compare(
     ] = None,
     columns: o.Columns,
     scale: o.ScaleBy = o.OWN,
+    sparse: o.Sparse = None,
     output: o.Output,
 ) -> None:
     """PCA, cPCA (automatic alpha), cPCA++, and UCA with backgrounds pooled and split; with metrics if there are labels."""
@@ -52,6 +53,7 @@ def compare(
                 scale=o.SCALES[scale],
                 labels=study.labels,
                 groups=None if groups is None else study.target.columns[groups],
+                n_nonzero=sparse,
                 on_method=lambda method: steps.step(f"fitting {method}"),
             )
         content = _content(results, study, notes)

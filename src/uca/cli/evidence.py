@@ -11,7 +11,7 @@ from typing import Any
 
 from .._types import Array
 from ..estimators.base import component_names
-from ..estimators.uca import UCA
+from ..estimators.bounded import BoundedTransformer
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest, uniqueness_test
 from ..inference.outcome import p_text
 from ..inference.sample import MIN_SUBJECTS
@@ -38,7 +38,7 @@ def subjects(study: Study, column: str | None) -> list[Array] | None:
 
 def run_test(
     study: Study,
-    model: UCA,
+    model: BoundedTransformer,
     groups: list[Array] | None,
     steps: Steps,
     *,
@@ -62,7 +62,7 @@ def run_test(
     )
 
 
-def describe_test(test: UniquenessTest, model: UCA) -> dict[str, Any]:
+def describe_test(test: UniquenessTest, model: BoundedTransformer) -> dict[str, Any]:
     """The result of a test as plain numbers and text for JSON; components are called as the model's."""
     names = component_names(model, len(test.pvalues))
     return {
@@ -187,7 +187,7 @@ def _influence_row(name: str, weight: str, value: float, row: dict[str, Any]) ->
     return [name, weight, f"{value:.4g}", f"{100 * row['gain']:+.1f} %", *cosines, *pvalues, row.get("verdict", "")]
 
 
-def describe_leverage(leverage: RowLeverage, model: UCA, ids: list[str]) -> dict[str, Any]:
+def describe_leverage(leverage: RowLeverage, model: BoundedTransformer, ids: list[str]) -> dict[str, Any]:
     """How many rows have half of the variance of each component, and which where they are few, for JSON."""
     rows = [
         {
@@ -207,7 +207,7 @@ def show_leverage(found: dict[str, Any]) -> None:
         line(warning)
 
 
-def describe_bootstrap(found: Bootstrap, model: UCA) -> dict[str, Any]:
+def describe_bootstrap(found: Bootstrap, model: BoundedTransformer) -> dict[str, Any]:
     """How well components are found again, for JSON."""
     return {
         "n_resamples": len(found.cosines),

@@ -13,6 +13,7 @@ import typer
 
 from .. import persistence
 from ..estimators.base import ContrastiveTransformer, component_names
+from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
 from ..inference import Restriction, choose_restriction
 from . import evidence as e
@@ -71,7 +72,7 @@ def fit(
             if how.on_new_rows and groups is not None:
                 steps.step("choosing on held-out subjects")
                 parameters["bound_on"] = choose_for_subjects(study, parameters, groups)
-            model = fit_model(study, parameters, steps)
+            model = fit_model(study, how, parameters, steps)
         seconds = time.perf_counter() - started
         summary = {
             **describe(model),
@@ -98,10 +99,12 @@ def fit(
         _show(summary, tables.table, out)
 
 
-def fit_model(study: Study, parameters: dict[str, Any], steps: Steps) -> UCA:
+def fit_model(study: Study, how: o.Model, parameters: dict[str, Any], steps: Steps) -> BoundedTransformer:
     """Fit; the names of the features are in the model where the data carries them."""
-    steps.step("fitting")
-    model = UCA(**parameters, verbose=steps.on_pass)
+    steps.step("fitting" if how.sparse is None else "searching features")
+    model = how.make(**parameters)
+    if how.sparse is None:
+        model.set_params(verbose=steps.on_pass)
     model.fit(study.target.data(), backgrounds=study.background_data)
     model.set_params(verbose=False)  # a model file holds no functions
     return model
@@ -140,7 +143,7 @@ def parse_shape(text: str) -> tuple[int, int]:
     return int(parts[0]), int(parts[1])
 
 
-def _write(folder: Path, model: UCA, study: Study) -> None:
+def _write(folder: Path, model: BoundedTransformer, study: Study) -> None:
     scores = model.transform(study.target.data())
     text = scores_csv(scores, component_names(model), study.target, study.labels, study.label_name)
     (folder / "scores.csv").write_text(text, encoding="utf-8")
@@ -148,7 +151,7 @@ def _write(folder: Path, model: UCA, study: Study) -> None:
     persistence.save(_named(model, study.target.features), folder / "model.skops")
 
 
-def _named(model: UCA, features: tuple[str, ...] | None) -> UCA:
+def _named(model: BoundedTransformer, features: tuple[str, ...] | None) -> BoundedTransformer:
     """The model with the names of its features: a sparse matrix does not carry them, but the file has to."""
     if features is None or hasattr(model, "feature_names_in_"):
         return model

@@ -9,6 +9,9 @@ from typing import Annotated, Any
 
 import typer
 
+from ..estimators.bounded import BoundedTransformer
+from ..estimators.sparse_uca import SparseUCA
+from ..estimators.uca import UCA
 from ..io import MISSING
 from .program import usage_error
 
@@ -34,6 +37,9 @@ Groups = Annotated[
     typer.Option(metavar="COLUMN", help="subjects of the rows, in every table: equal values are one subject"),
 ]
 ScaleBy = Annotated[Scale, typer.Option("--scale", help="standard deviations that a dataset is divided by")]
+Sparse = Annotated[
+    int | None, typer.Option("--sparse", min=1, metavar="N", help="components of at most N features, with a proof")
+]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for scripts")]
 Debug = Annotated[bool, typer.Option("--debug", help="show where an error comes from")]
 
@@ -95,6 +101,18 @@ class Model:
     bound_on: Annotated[
         BoundOn, typer.Option("--bound-on", help="rows that keep the bound: those given, or new ones (slower)")
     ] = ROWS
+    sparse: Sparse = None
+    time_limit: Annotated[
+        float, typer.Option("--time-limit", min=0.0, metavar="SECONDS", help="for the proof of --sparse components")
+    ] = 60.0
+
+    def __post_init__(self) -> None:
+        if self.sparse is not None and self.on_new_rows:
+            raise usage_error("--sparse has no --bound-on 'new rows': leave one of them out")
+
+    def make(self, **parameters: Any) -> BoundedTransformer:
+        """The model that is fitted, with the given parameters."""
+        return UCA(**parameters) if self.sparse is None else SparseUCA(**parameters)
 
     @property
     def on_new_rows(self) -> bool:
@@ -103,8 +121,11 @@ class Model:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Parameters of :class:`uca.UCA`."""
+        """Parameters of :class:`uca.UCA`, or of :class:`uca.SparseUCA`."""
         bound = "mean" if self.bound is None else self.bound
+        if self.sparse is not None:
+            given = {"n_nonzero": self.sparse, "time_limit": self.time_limit}
+            return {"scale": SCALES[self.scale], "bound": bound, **given}
         return {
             "scale": SCALES[self.scale],
             "components": self.components.value,

@@ -74,6 +74,10 @@ def uniqueness(
     """
     request = Request(tables, columns, labels=labels, groups=groups, find_labels=False)
     _check(alpha, resamples, jobs)
+    if resamples and how.sparse is not None:
+        raise usage_error(
+            "--resamples is not for --sparse components, whose features are chosen anew in every resample"
+        )
     if out is not None:
         check_folder(out, FILES, output.force)
     parameters, options = how.parameters, {"n_splits": splits, "alpha": alpha, "seed": seed}
@@ -84,7 +88,7 @@ def uniqueness(
         notes = list(study.notes)
         started = time.perf_counter()
         with warnings_as_notes(notes):
-            test, found = _examine(study, parameters, options, groups, resamples, jobs, steps)
+            test, found = _examine(study, how, parameters, options, groups, resamples, jobs, steps)
         content = {
             **made_from(study),
             "parameters": {**parameters, "seed": seed, "groups": groups},
@@ -112,6 +116,7 @@ def _check(alpha: float, resamples: int, jobs: int) -> None:
 
 def _examine(
     study: Study,
+    how: o.Model,
     parameters: dict[str, Any],
     options: dict[str, Any],
     column: str | None,
@@ -121,7 +126,7 @@ def _examine(
 ) -> tuple[UniquenessTest, dict[str, Any]]:
     """The test, and everything that was found as plain numbers and text."""
     groups = e.subjects(study, column)
-    model = fit_model(study, parameters, steps)
+    model = fit_model(study, how, parameters, steps)
     test = e.run_test(study, model, groups, steps, **options, jobs=jobs)
     leverage = row_leverage(model, study.target.data())
     found: dict[str, Any] = {

@@ -242,6 +242,10 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         check_is_fitted(self)
         return in_numpy(self, self.components_)
 
+    def _kind(self, data: Datasets) -> str:
+        """The representation that a fit to checked data asks for."""
+        return self.representation
+
     def chosen(self) -> str:
         """What the fit chose by itself, in words; empty where there was nothing to choose."""
         return ""
@@ -316,7 +320,7 @@ def represent(model: ContrastiveTransformer, data: Datasets, k: int) -> Represen
     return build(
         data.arrays,
         data.labels,
-        representation=model.representation,
+        representation=model._kind(data),
         center=bool(model.center),
         scale=model.scale,
         n_empty=k,
@@ -340,4 +344,4 @@ def features(data: Datasets) -> dict[str, Any]:
 
 
 def _is_fitted_name(name: str) -> bool:
-    return (name.endswith("_") and not name.startswith("_")) or name == "_stream"
+    return (name.endswith("_") and not name.startswith("_")) or name in ("_stream", "_problem")

@@ -37,6 +37,11 @@ class BoundedTransformer(ContrastiveTransformer):
 
     parts: ClassVar[tuple[type, ...]] = (*ContrastiveTransformer.parts, Certificate)
 
+    #: How a summary begins.
+    title: ClassVar[str] = "Unique Component Analysis"
+    #: Whether the certificate is that of a problem on all features, with multipliers that a figure can vary.
+    has_dual: ClassVar[bool] = True
+
     components: str = "joint"
     lambdas_: Array
     component_lambdas_: Array
@@ -104,6 +109,10 @@ class BoundedTransformer(ContrastiveTransformer):
         self._install({"_stream": stream, **features(stream.like)})
         return self
 
+    def _told(self) -> list[str]:
+        """Lines that only this kind of model adds to its summary."""
+        return []
+
     def summary(self) -> Summary:
         """Multipliers, variances and the certificate as a small table of text."""
         check_is_fitted(self)
@@ -132,10 +141,13 @@ class BoundedTransformer(ContrastiveTransformer):
     def _check_without_rows(self, what: str) -> None:
         """Raise where a parameter needs rows to be held out, for ways to fit that keep none."""
 
-    def _attributes(self, problem: Problem, results: Sequence[DualResult]) -> dict[str, Any]:
+    def _attributes(
+        self, problem: Problem, results: Sequence[DualResult], components: Array | None = None
+    ) -> dict[str, Any]:
         """All fitted attributes from the solution of one problem, or of one a component; warns of what is not solved.
 
-        For the estimators: :meth:`_solve` ends with this.
+        For the estimators: :meth:`_solve` ends with this. ``components`` (k, p) where they are not what vectors of the
+        working space are lifted to.
         """
         vectors = np.hstack([result.vectors for result in results])
         results = [result.in_units(problem.powers.tolist()) for result in results]
@@ -144,7 +156,7 @@ class BoundedTransformer(ContrastiveTransformer):
                 warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=5)
         lambdas = np.stack([result.lambdas for result in results])
         return {
-            **problem.fitted(vectors, np.concatenate([result.eigenvalues for result in results])),
+            **problem.fitted(vectors, np.concatenate([result.eigenvalues for result in results]), components),
             "lambdas_": lambdas[0],
             "component_lambdas_": np.tile(lambdas[0], (problem.k, 1)) if len(lambdas) == 1 else lambdas,
             "bounds_": results[0].bounds,

@@ -3,49 +3,27 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
+from importlib import import_module
 from typing import Any
 
 import numpy as np
+from sklearn.utils.validation import check_is_fitted
 
-from .._parameters import check_bool, check_bound, check_choice, check_number, check_positive_int
+from .._parameters import check_bool, check_choice, check_number, check_positive_int
 from .._progress import log_once
-from .._types import Array
-from ..dual import Certificate, DualResult, Status
-from ..operators.contract.dense import DensePencil
-from ..operators.contract.pencil import Pencil
-from ..operators.eigen.solver import Eigensolver
-from ..operators.statistics.rounding import ARITHMETIC, UNIT
-from ..solvers.infeasible import InfeasibleBoundsError
-from ..solvers.solve import solve
-from ..supports import Outcome, SparseProblem, best_support
-from ..supports.search import MET, PROOFS
+from .._threads import one_blas_thread
+from .._types import Array, Backgrounds, Groups, Rows
+from .._validation import Datasets, check_datasets
+from ..dual import DualResult, Status
+from ..operators.representations.representation import fix_signs
+from ..supports.search import PROOFS
+from .base import component_names, represent
 from .bounded import BoundedTransformer
 from .problem import Problem
-
-_PROVED = {
-    "levels": "every other choice of features was ruled out or solved",
-    "relaxation": "by a semidefinite relaxation",
-    "thresholds": "by thresholding the contrast matrix",
-    "all features": "by the component on all features",
-}
-
-
-@dataclass(frozen=True)
-class SparseCertificate(Certificate):
-    """How good a sparse component is proven to be.
-
-    As :class:`~uca.Certificate`, where ``upper`` holds for every choice of that many features, and ``lower`` is attained by
-    the one returned. ``status`` is ``"optimal"`` (proven to be the best), ``"gap"`` (both bounds are proven and do not
-    meet) or ``"time_limit"`` (the same, because the proof ran out of time).
-
-    Attributes
-    ----------
-    proof : str
-        What the upper bound rests on: ``"levels"``, ``"relaxation"``, ``"thresholds"`` or ``"all features"``.
-    """
-
-    proof: str = ""
+from .sparse_component import MANY, Covariances, SparseCertificate
+from .sparsity import SparsityPath
 
 
 class SparseUCA(BoundedTransformer):
@@ -94,7 +72,7 @@ class SparseUCA(BoundedTransformer):
     Examples
     --------
     >>> import numpy as np
-    >>> from uca.estimators.sparse_uca import SparseUCA
+    >>> from uca import SparseUCA
     >>> rng = np.random.default_rng(0)
     >>> shared, unique = rng.normal(size=(1, 8)), np.array([[0, 3, 0, 0, 3, 0, 0, 0]])
     >>> background = rng.normal(size=(300, 1)) @ shared + rng.normal(size=(300, 8))
@@ -107,6 +85,8 @@ class SparseUCA(BoundedTransformer):
     parts = (*BoundedTransformer.parts, SparseCertificate)
     component_prefix = "UC"
     method_name = "sparse UCA"
+    title = "Sparse Unique Component Analysis"
+    has_dual = False
     components = "sequential"
     representation = "covariance"
 
@@ -144,89 +124,114 @@ class SparseUCA(BoundedTransformer):
         check_number("time_limit", self.time_limit, 0.0, np.inf)
         check_bool("verbose", self.verbose)
 
+    def _kind(self, data: Datasets) -> str:
+        wide = data.n_features > MANY and 2 * sum(data.n_rows) < data.n_features
+        return "reduced" if wide else "covariance"
+
     def _solve(self, problem: Problem) -> dict[str, Any]:
-        pencil, bounds = problem.pencil, problem.bounds(check_bound(self.bound, problem.names))
-        matrices = np.stack([operator.to_matrix() for operator in pencil.operators])
-        k = min(self.n_nonzero, pencil.n_features)
+        covariances = Covariances.of(problem, self.bound)
+        results = self._results(covariances, problem.k)
+        lost = any(result.certificate.status == Status.ROUNDING for result in results)
+        if lost and (sharper := problem.sharper()) is not None:
+            return self._solve(sharper)
+        components = fix_signs(np.hstack([result.vectors for result in results]).T)
+        inside = [replace(result, vectors=covariances.entries.inside(result.vectors)) for result in results]
+        fitted = self._attributes(problem, inside, components.astype(problem.dtype, copy=False))
+        fitted["support_"] = _supports(components, problem.data)
+        refitted = problem.n_rows is None and bool(
+            problem.data and problem.data.tables
+        )  # by the hundred: nothing is kept
+        kept = {} if refitted else {"_problem": problem}
+        return {**fitted, "expected_background_variance_": None, "rows_used_": None, **kept}
+
+    def _results(self, covariances: Covariances, n: int) -> list[DualResult]:
+        """The first ``n`` components."""
         deadline, results = time.perf_counter() + float(self.time_limit), []
-        for i in range(problem.k):
-            left = max(deadline - time.perf_counter(), 0.0) / (problem.k - i)
-            result = _one(DensePencil(matrices, allowances=pencil.allowances), bounds, k, problem, self.proof, left)
+        for i in range(n):
+            left = max(deadline - time.perf_counter(), 0.0) / (n - i)
+            result = covariances.component(self.n_nonzero, proof=self.proof, time_limit=left)
             if self.verbose:
                 log_once(f"{self.component_prefix}{i + 1}: {result.certificate.message}")
             results.append(result)
-            matrices = np.concatenate([_deflated(matrices[0], result.vectors[:, 0])[np.newaxis], matrices[1:]])
-        fitted = self._attributes(problem, results)
-        fitted["support_"] = _supports(fitted["components_"], problem.data)
-        return {**fitted, "expected_background_variance_": None, "rows_used_": None}
+            covariances = covariances.deflated(result.vectors[:, 0])
+        return results
+
+    def path(
+        self,
+        n_nonzero: Sequence[int],
+        X: Rows | None = None,
+        *,
+        backgrounds: Backgrounds = None,
+        groups: Groups = None,
+        n_folds: int = 5,
+        random_state: Any = None,
+        n_jobs: int | None = None,
+    ) -> SparsityPath:
+        """The first component for several numbers of features, with its proof and its variance on held-out rows.
+
+        The model itself stays as it is. ``time_limit`` is for the proofs of all numbers together.
+
+        Parameters
+        ----------
+        n_nonzero : sequence of int
+            Numbers of features, such as ``[3, 5, 10, 20]``.
+        X, backgrounds : optional
+            As in :meth:`fit`. Default: what the model was fitted on; it keeps a reference to that until it is copied, saved
+            or pickled.
+        groups : optional
+            Which rows belong together: a list with one sequence of labels for each dataset, target first. Give it where
+            rows are repeated measurements.
+        n_folds : int, default=5
+            Into how many parts rows (or subjects) are dealt; the search is repeated without each. After
+            :meth:`fit_covariance` and :meth:`partial_fit` there are no rows to hold out.
+        random_state : int, RandomState or None
+            Seed of the folds; None is a fixed seed.
+        n_jobs : int, optional
+            Folds at a time, as in joblib.
+
+        Returns
+        -------
+        SparsityPath
+            ``print`` it, or draw it with :func:`uca.plotting.sparsity_path`.
+        """
+        self._check_parameters()
+        problem = self._fitted_problem() if X is None else self._problem_of(X, backgrounds)
+        # Imported on use and by name: inference stands below the estimators.
+        path_of = import_module("uca.inference.sparsity").path_of
+        options = {"groups": groups, "n_folds": n_folds, "random_state": random_state, "n_jobs": n_jobs}
+        with one_blas_thread():
+            found: SparsityPath = path_of(self, problem, n_nonzero, **options)
+        return found
+
+    def _fitted_problem(self) -> Problem:
+        check_is_fitted(self)
+        _ = self.components_  # a stream is solved when it is first asked for
+        if "_problem" not in self.__dict__:
+            raise ValueError(
+                "this model was copied or loaded and has no data: path(n_nonzero, X, backgrounds=...) takes it"
+            )
+        problem: Problem = self.__dict__["_problem"]
+        return problem
+
+    def _problem_of(self, X: Rows, backgrounds: Backgrounds) -> Problem:
+        data = check_datasets(self, X, backgrounds)
+        with one_blas_thread():
+            problem = Problem(represent(self, data, 1), data.names, 1, np.dtype(float), 0, data.n_rows, data)
+        problem.check_variance()
+        return problem
+
+    def _told(self) -> list[str]:
+        if not hasattr(self, "support_"):
+            return []
+        listed = (", ".join(map(str, features)) for features in self.support_)
+        return ["", *(f"{name}: {features}." for name, features in zip(component_names(self), listed, strict=True))]
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = super().__getstate__()
+        return {name: value for name, value in state.items() if name != "_problem"}
 
 
-def _one(pencil: DensePencil, bounds: Array, k: int, problem: Problem, proof: str, time_limit: float) -> DualResult:
-    """One sparse component, in the units of the pencil."""
-    held = bounds > 0  # a background without variance bounds nothing
-    over = pencil.products(np.eye(pencil.size))
-    sparse = SparseProblem(over[0], over[1:][held] / bounds[held][:, np.newaxis, np.newaxis], k)
-    outcome = best_support(sparse, proof=proof, time_limit=time_limit)
-    if not np.isfinite(outcome.leaf.value):
-        raise InfeasibleBoundsError(
-            f"no direction of {k} features that was tried satisfies the bounds: raise n_nonzero or the bound"
-        )
-    support = outcome.leaf.support
-    part = DensePencil(over[:, support[:, np.newaxis], support], pencil.n_features, pencil.allowances)
-    result = solve(Eigensolver(part), bounds, k=1, names=problem.names, floor=-part.target.magnitude)
-    vectors = np.zeros((pencil.size, 1))
-    vectors[support] = result.vectors
-    lambdas = np.zeros(len(bounds))
-    lambdas[held] = outcome.prices / bounds[held]
-    certificate = _certificate(pencil, result, outcome, lambdas, k)
-    return replace(result, vectors=vectors, value=certificate.upper, certificate=certificate, solver="search")
-
-
-def _certificate(pencil: Pencil, result: DualResult, outcome: Outcome, lambdas: Array, k: int) -> SparseCertificate:
-    """``lambdas`` are those at which the upper bound was computed."""
-    own = result.certificate
-    room = float(np.append(1.0, lambdas) @ pencil.allowances) + ARITHMETIC * UNIT * abs(outcome.upper) * pencil.size
-    upper = max(own.upper, outcome.upper + room)
-    gap = (upper - own.lower) / max(abs(upper), np.finfo(float).tiny)
-    met = outcome.upper - outcome.leaf.value <= MET * abs(outcome.upper) and own.status == Status.OPTIMAL
-    status = Status.OPTIMAL if met else Status.TIME_LIMIT if outcome.out_of_time else Status.GAP
-    if own.status != Status.OPTIMAL:
-        status = own.status
-    features = f"{k} feature{'' if k == 1 else 's'}"
-    if status == Status.OPTIMAL:
-        message = (
-            f"Proven: no component of {features} within the bounds has more variance in the target; "
-            f"{_PROVED[outcome.proof]}."
-        )
-    else:
-        why = " (the proof ran out of time: raise time_limit)" if outcome.out_of_time else ""
-        message = (
-            f"Not proven to be the best: others of {features} can have at most {100 * (upper / own.lower - 1):.1f} % more "
-            f"variance in the target, {_PROVED[outcome.proof]}{why}."
-        )
-    return SparseCertificate(
-        upper=upper,
-        lower=own.lower,
-        gap=gap,
-        tight=own.tight,
-        kkt=own.kkt,
-        status=status,
-        n_eigensolves=own.n_eigensolves,
-        message=message,
-        proven=own.proven,
-        allowance=max(own.allowance, room),
-        proof=outcome.proof,
-    )
-
-
-def _deflated(target: Array, vector: Array) -> Array:
-    """The target without what a component explains."""
-    image = target @ vector
-    explained = float(vector @ image)
-    return target if explained <= 0 else target - np.multiply.outer(image, image) / explained
-
-
-def _supports(components: Array, data: Any) -> list[Array]:
+def _supports(components: Array, data: Datasets | None) -> list[Array]:
     names = None if data is None else data.feature_names
     order = [np.argsort(-np.abs(row), kind="stable")[: np.count_nonzero(row)] for row in components]
     return [chosen if names is None else names[chosen] for chosen in order]

@@ -39,7 +39,7 @@ def summarise(model: BoundedTransformer) -> Summary:
     rows = "?" if model.n_samples_ is None else f"{model.n_samples_}"
     m = len(model.background_names_)
     lines = [
-        f"Unique Component Analysis: target {rows} x {model.n_features_in_}, "
+        f"{model.title}: target {rows} x {model.n_features_in_}, "
         f"{m} background{'' if m == 1 else 's'}, components={model.components!r}",
         "",
     ]
@@ -68,6 +68,8 @@ def summarise(model: BoundedTransformer) -> Summary:
             lines += wrap(f"{line[0].upper()}{line[1:]}.", LINE_WIDTH)
     if getattr(model, "restriction_", None) is not None:
         lines += ["", model.restriction_.summary()]
+    for line in model._told():
+        lines += wrap(line, LINE_WIDTH)
     lines += ["", *wrap(model.certificate_.message, LINE_WIDTH)]
     if means := getattr(model, "mean_differences_", None):  # absent from model files of older versions
         lines += wrap(means.sentence, LINE_WIDTH)

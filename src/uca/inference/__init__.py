@@ -16,6 +16,7 @@ All take rows in memory, dense or sparse; all are deterministic for a seed, what
 """
 
 from ..estimators.restriction import Restriction, TradeOff
+from ..estimators.sparsity import SparsityPath
 from .backgrounds import background_influence
 from .influence import BackgroundInfluence
 from .leverage import RowLeverage, row_leverage
@@ -34,6 +35,7 @@ __all__ = [
     "NumberOfComponents",
     "Restriction",
     "RowLeverage",
+    "SparsityPath",
     "TradeOff",
     "UniquenessTest",
     "background_influence",

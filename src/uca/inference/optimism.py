@@ -93,7 +93,9 @@ class AllRows:
 
 def fit_without(fold: Sequence[Array], sample: Sample, fitted: BoundedTransformer, rows: AllRows) -> tuple[Array, bool]:
     """Sums of squares of the rows of a fold along components fitted without it, and whether that fit converged."""
-    model = sample.fit_part(check_model(fitted), [~side for side in fold], "rows without some that are held out")
+    model = sample.fit_part(
+        check_model(fitted, proof="none"), [~side for side in fold], "rows without some that are held out"
+    )
     squares = rows.sums_of_squares(model.components_.astype(float), fold)
     return squares, model.certificate_.status == "optimal"
 

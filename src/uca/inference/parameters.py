@@ -15,7 +15,8 @@ from ..fitted import names_of
 def check_model(model: Any, *, tol: float = 0.0, **parameters: Any) -> BoundedTransformer:
     """An unfitted copy of the model (or of the default one) with some parameters changed.
 
-    ``tol`` is the least tolerance of models that have one: what is refitted many times need not be exact.
+    ``tol`` is the least tolerance of models that have one: what is refitted many times need not be exact, and sparse
+    components need not be proven again.
     """
     if model is not None and not isinstance(model, BoundedTransformer):
         kinds = names_of(BoundedTransformer)
@@ -26,6 +27,8 @@ def check_model(model: Any, *, tol: float = 0.0, **parameters: Any) -> BoundedTr
     own = copy.get_params()
     quiet = {"verbose": False} if "verbose" in own else {}
     loose = {"tol": max(own["tol"], tol)} if "tol" in own else {}
+    if tol > 0:
+        parameters = {"proof": "none", **parameters}
     known = {name: value for name, value in parameters.items() if name in own}  # others have no such choice
     return copy.set_params(**quiet, **loose, **known)
 
@@ -41,3 +44,12 @@ def check_alpha(alpha: Any) -> float:
 def seed_of(random_state: Any) -> int:
     """An integer seed; None is 0, so that every way to call a function gives the same result by default."""
     return seed_from(0 if random_state is None else random_state)
+
+
+def check_dense(model: Any, what: str) -> None:
+    """Refuse a model whose features are chosen: what was studied for all features does not hold for it."""
+    if model is not None and "n_nonzero" in model.get_params():
+        raise TypeError(
+            f"{what} was not studied for sparse components, whose features are chosen anew in every resample: test them "
+            "with uniqueness_test, or look at held-out rows with SparseUCA.path"
+        )

@@ -13,6 +13,7 @@ from .influences import influence, leverage
 from .path import contrast_path
 from .resampled import reliable_loadings, stability
 from .scatter import biplot, scores
+from .sparsity import sparsity_path
 from .style import PALETTE
 from .tested import n_components, uniqueness
 
@@ -29,6 +30,7 @@ __all__ = [
     "n_components",
     "reliable_loadings",
     "scores",
+    "sparsity_path",
     "stability",
     "uniqueness",
     "variance",

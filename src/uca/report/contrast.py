@@ -75,6 +75,8 @@ def contrast_path(model: BoundedTransformer, arrays: Sequence[Any], k: int) -> C
 def _no_path(model: BoundedTransformer, n_given: int) -> str:
     if not model.background_names_:
         return "There is no background, so there is no contrast to vary: the components are those of PCA."
+    if not model.has_dual:
+        return "The components have few features, chosen by search: there is no contrast to vary between them and PCA."
     if not n_given:
         return "The contrast slider needs the rows of the backgrounds: make the report with backgrounds=."
     if not np.any(model.component_lambdas_ > 0):

@@ -11,8 +11,9 @@ from typing import Any
 
 import numpy as np
 
+from ..dual import Status
 from ..estimators.base import component_names
-from ..estimators.bounded import BoundedTransformer
+from ..estimators.bounded import KNOWN_WELL, BoundedTransformer
 from ..estimators.expected_words import about, first_is_far, in_both
 from ..estimators.summary import exceeds_bound, prediction
 from .inputs import Inputs
@@ -70,7 +71,9 @@ def in_short(model: BoundedTransformer) -> str:
 def solved_chip(model: BoundedTransformer) -> tuple[str, str]:
     """Whether the problem is solved, in a few words for the top of the page, and their style."""
     c = model.certificate_
-    if c.status != "optimal":
+    if not model.has_dual and c.status in KNOWN_WELL and c.status != Status.OPTIMAL:
+        return f"others can have {100 * (c.upper / c.lower - 1):.0f} % more, at most", "plain"
+    if c.status != Status.OPTIMAL:
         return "not proven optimal", "warn"
     words = "proven optimal" if c.proven else "optimal"
     return f"{words} for these rows" if model.background_names_ else words, "good"
@@ -101,6 +104,8 @@ def certificate_sentence(model: BoundedTransformer) -> str:
     if restriction is not None:
         return f"{restriction.sentence} {model.certificate_.message}"
     c = model.certificate_
+    if not model.has_dual:
+        return c.message + (_for_these_rows(model) if c.status == "optimal" else "")
     direction = "direction that respects the bounds" if model.background_names_ else "direction"
     if c.status != "optimal":
         reason = "Rounding leaves room" if c.status == "rounding" else "The search ended before optimality was proven"

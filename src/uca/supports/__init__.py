@@ -10,10 +10,22 @@ and multipliers are prices, as in :mod:`uca.dual`. For any prices w >= 0, with `
 
 which is what the search is guided by and what the proofs rest on. One idea a file: ``problem`` (the matrices, one support
 solved exactly), ``bordered`` (what one more feature does to an eigenvalue), ``beam`` and ``swaps`` (the search),
-``relaxation``, ``threshold`` (upper bounds), ``levels`` (the proof by enumeration), ``search`` (all of it in order).
+``feasible`` (where few supports keep the bounds), ``relaxation``, ``threshold`` (upper bounds), ``levels`` (the proof by
+enumeration), ``search`` (all of it in order); ``entries`` and ``wide`` for more features than matrices should be formed for.
 """
 
+from .entries import Entries
+from .feasible import smallest_feasible
 from .problem import Leaf, SparseProblem
 from .search import Outcome, best_support
+from .wide import best_support_among_many
 
-__all__ = ["Leaf", "Outcome", "SparseProblem", "best_support"]
+__all__ = [
+    "Entries",
+    "Leaf",
+    "Outcome",
+    "SparseProblem",
+    "best_support",
+    "best_support_among_many",
+    "smallest_feasible",
+]

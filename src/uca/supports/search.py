@@ -18,6 +18,7 @@ from ..operators.contract.dense import DensePencil
 from ..operators.eigen.solver import Eigensolver
 from ..solvers.solve import solve
 from .beam import grow
+from .feasible import some_feasible
 from .levels import all_supports
 from .problem import Leaf, SparseProblem
 from .relaxation import LARGEST, Relaxed, relax
@@ -79,6 +80,12 @@ def best_support(problem: SparseProblem, *, proof: str = "auto", time_limit: flo
     return outcome if proof == "bound" or _met(outcome) else _by_levels(problem, outcome, prices, deadline)
 
 
+def search(problem: SparseProblem, prices: Array) -> Leaf:
+    """The best support that is found, from these prices and those that every search begins with; nothing is proven."""
+    dense = _all_features(problem).leaf
+    return dense if problem.k >= problem.p else _search(problem, dense, None, prices)
+
+
 def _met(outcome: Outcome) -> bool:
     return outcome.upper - outcome.leaf.value <= MET * abs(outcome.upper)
 
@@ -94,8 +101,10 @@ def _all_features(problem: SparseProblem) -> Outcome:
     return Outcome(leaf, result.value, "all features", result.lambdas)
 
 
-def _starts(problem: SparseProblem, dense: Array, relaxed: Relaxed | None) -> Iterator[Array]:
+def _starts(problem: SparseProblem, dense: Array, relaxed: Relaxed | None, given: Array | None) -> Iterator[Array]:
     """Prices to begin with. No single one finds all optima."""
+    if given is not None:
+        yield given
     if relaxed is not None:
         yield from (factor * relaxed.prices for factor in (1.0, 0.6, 1.4))
     yield from (factor * dense for factor in (0.1, 0.3, 1.0))
@@ -104,7 +113,7 @@ def _starts(problem: SparseProblem, dense: Array, relaxed: Relaxed | None) -> It
         yield from 2.0 * np.diag(dense)
 
 
-def _search(problem: SparseProblem, dense: Leaf, relaxed: Relaxed | None) -> Leaf:
+def _search(problem: SparseProblem, dense: Leaf, relaxed: Relaxed | None, given: Array | None = None) -> Leaf:
     width = next((width for most, width in WIDTHS if problem.p <= most), WIDTH)
     known: dict[bytes, Leaf] = {}
 
@@ -119,7 +128,7 @@ def _search(problem: SparseProblem, dense: Leaf, relaxed: Relaxed | None) -> Lea
         heaviest = np.argsort(-relaxed.weights, kind="stable")[: problem.k]
         candidates.append(solved(heaviest, relaxed.prices))
     tried: set[bytes] = set()
-    for prices in _starts(problem, dense.prices, relaxed):
+    for prices in _starts(problem, dense.prices, relaxed, given):
         for _ in range(ROUNDS):
             key = np.round(prices, 9).tobytes()
             if key in tried:
@@ -129,6 +138,9 @@ def _search(problem: SparseProblem, dense: Leaf, relaxed: Relaxed | None) -> Lea
             best = max((solved(support, prices) for support in grown), key=lambda leaf: leaf.value)
             candidates.append(best)
             prices = best.prices
+    if not any(np.isfinite(leaf.value) for leaf in candidates):
+        found = some_feasible(problem)
+        candidates += [] if found is None else [found]
     candidates.sort(key=lambda leaf: -leaf.value)
     finalists = {leaf.support.tobytes(): leaf for leaf in candidates}
     return max((improve(problem, leaf) for leaf in list(finalists.values())[:3]), key=lambda leaf: leaf.value)
