@@ -13,7 +13,7 @@ from sklearn.utils import check_random_state
 from ._missing import with_nan
 from ._readable import check_unique
 from ._types import Array
-from ._validation import count_not_finite, get_columns, raise_counts, raise_not_finite
+from ._validation import DROP, count_not_finite, get_columns, raise_counts, raise_not_finite
 
 
 def check_choice(name: str, value: Any, choices: Sequence[Any]) -> None:
@@ -122,11 +122,11 @@ def _check_matrix(value: Any, label: str, semidefinite: bool) -> Array:
     if matrix.dtype.kind not in "fiu":
         raise TypeError(f"{label} must hold real numbers; got dtype {matrix.dtype}")
     if np.ma.is_masked(value):
-        raise_counts(*count_not_finite(matrix), label, masked=True)
+        raise_counts(*count_not_finite(matrix), label, masked=True, advice=DROP)
     eps = np.finfo(matrix.dtype if matrix.dtype.kind == "f" else float).eps
     matrix = matrix.astype(float)
     if not np.all(np.isfinite(matrix)):
-        raise_not_finite(matrix, label)
+        raise_not_finite(matrix, label, advice=DROP)
     size = max(float(np.abs(matrix).max()), np.finfo(float).tiny)
     asymmetry = float(np.abs(matrix - matrix.T).max())
     if asymmetry > 1e3 * eps * size:

@@ -79,12 +79,13 @@ def check_datasets(
     ready: type | None = None,
     refused: type | None = None,
     need_target: bool = True,
+    gaps: bool = False,
 ) -> Datasets:
     """Check a target and its backgrounds.
 
     ``like`` gives the features that all tables must have; without it, the first table (the target) does. Without
     ``need_target``, X may be None: chunks of backgrounds arrive by themselves. Objects of type ``ready`` stand for rows
-    and pass as they are.
+    and pass as they are. ``gaps`` lets masked values pass as NaN.
     """
     if X is None and need_target:
         raise ValueError("target X is None: pass the rows of the target as X")
@@ -105,7 +106,7 @@ def check_datasets(
         passes = ready is not None and isinstance(value, ready)
         if passes:
             check_same_columns(value, columns, label)
-        rows = value if passes else check_rows(estimator, align_columns(value, columns, label), label, min_rows)
+        rows = value if passes else check_rows(estimator, align_columns(value, columns, label), label, min_rows, gaps=gaps)
         width = len(rows.mean) if passes else rows.shape[1]
         n_features = width if n_features is None else n_features
         if width != n_features:
@@ -118,11 +119,11 @@ def check_datasets(
     return Datasets(tables, n_features, columns)
 
 
-def check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Any:
+def check_rows(estimator: Any, value: Any, label: str, min_rows: int, *, gaps: bool = False) -> Any:
     """One table as a float array, as a CSR or CSC matrix without duplicates, or as a dask array."""
     if is_dask(value):
         return check_dask(value, label, min_rows)
-    value = read_rows(value, label, min_rows)
+    value = read_rows(value, label, min_rows, gaps=gaps)
     try:
         array = check_array(
             value,
@@ -144,11 +145,11 @@ def check_rows(estimator: Any, value: Any, label: str, min_rows: int) -> Any:
     return array
 
 
-def read_rows(value: Any, label: str, min_rows: int) -> Any:
-    """Rows in memory that can be converted to floats faithfully; masked values are refused as NaN is."""
+def read_rows(value: Any, label: str, min_rows: int, *, gaps: bool = False) -> Any:
+    """Rows in memory that can be converted to floats faithfully; masked values are refused as NaN is, unless ``gaps``."""
     rows = readable(value, label)
     check_shape(rows, label, min_rows)
-    if np.ma.is_masked(value):
+    if np.ma.is_masked(value) and not gaps:
         raise_counts(*count_not_finite(rows), label, masked=True)
     return rows
 
@@ -246,13 +247,20 @@ def check_same_columns(X: Any, columns: Sequence[Any] | None, label: str) -> Non
         raise ValueError(f"{label} was gathered with other columns, or in another order: {some(own)}; gather it anew")
 
 
+DROP = "Correct or drop those rows or features first."
+ADVICE = (
+    "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer; or fit rows in memory (numpy, "
+    "pandas, scipy.sparse) with missing='em', which estimates covariances from the values that are there."
+)
+
+
 class OutOfRangeError(ValueError):
     """Values so large or so small that their squares overflow or vanish; in other units the problem has an answer."""
 
 
-def raise_not_finite(array: Any, label: str) -> None:
+def raise_not_finite(array: Any, label: str, *, advice: str = ADVICE) -> None:
     """Raise the error that says how many values are NaN or infinite, and where the first one is."""
-    raise_counts(*count_not_finite(array), label)
+    raise_counts(*count_not_finite(array), label, advice=advice)
 
 
 def count_not_finite(array: Any) -> tuple[int, int, tuple[int, int] | None]:
@@ -260,16 +268,21 @@ def count_not_finite(array: Any) -> tuple[int, int, tuple[int, int] | None]:
     return _count_sparse(array) if sparse.issparse(array) else _count_dense(array)
 
 
-def raise_counts(n_nan: int, n_inf: int, first: tuple[int, int] | None, label: str, *, masked: bool = False) -> None:
+def raise_counts(
+    n_nan: int,
+    n_inf: int,
+    first: tuple[int, int] | None,
+    label: str,
+    *,
+    masked: bool = False,
+    advice: str = ADVICE,
+) -> None:
     """The same where the values have been counted; ``masked`` tells that masked ones are among them."""
     if first is None:
         raise OutOfRangeError(f"{label} has values so large that their sum overflows; rescale the features")
     nan = "NaN (masked values count as NaN)" if masked else "NaN"
     kinds = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, nan), (n_inf, "infinity (inf)")) if n)
-    raise ValueError(
-        f"{label} contains {kinds}, the first at row {first[0]}, column {first[1]}. "
-        "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer."
-    )
+    raise ValueError(f"{label} contains {kinds}, the first at row {first[0]}, column {first[1]}. {advice if n_nan else DROP}")
 
 
 def _count_dense(array: Array) -> tuple[int, int, tuple[int, int] | None]:

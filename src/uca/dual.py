@@ -75,6 +75,9 @@ class Certificate:
     allowance : float
         What building covariances from the data may have cost, in the units of the bounds. Both bounds have made room for
         it, so that they hold for the sample covariances of the numbers passed in.
+    estimated : bool
+        Whether covariances were estimated because values are missing (``missing="em"``). The bounds then hold for the
+        estimates.
     """
 
     upper: float
@@ -87,6 +90,7 @@ class Certificate:
     message: str
     proven: bool = False
     allowance: float = 0.0
+    estimated: bool = False
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "status": str(self.status)}  # files hold plain text

@@ -24,9 +24,13 @@ from .._progress import log_once
 from .._readable import raise_text_columns
 from .._threads import one_blas_thread
 from .._types import Array, Backgrounds, Rows
-from .._validation import Datasets, align_columns, check_datasets, label_of, raise_not_finite, read_dask, read_rows
+from .._validation import Datasets, align_columns, check_datasets, label_of, read_dask, read_rows
 from ..means import MeanDifference, MeanDifferences
+from ..operators.gaps.factors import FactorLaw
+from ..operators.gaps.law import NormalLaw
+from ..operators.gaps.normal import FullLaw
 from ..operators.representations.build import KINDS, build
+from ..operators.representations.estimated import build_estimated
 from ..operators.representations.representation import Representation
 from ..operators.sources.chunks import project
 from ..operators.sources.device import project_in_namespace
@@ -34,6 +38,7 @@ from ..operators.sources.distributed import project_lazily
 from ..operators.sources.namespace import check_namespace, in_numpy, like, to_numpy
 from ..operators.statistics.moments import Moments
 from ..operators.statistics.standard import inverse
+from .gaps import check_missing, completed_scores, incomplete, target_law, without_empty_rows
 from .problem import Problem
 from .warn import warn_y
 
@@ -51,13 +56,14 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
     #: How many backgrounds it takes; None is any number.
     most_backgrounds: ClassVar[int | None] = None
     #: Types of this package, besides itself, that a fitted model consists of: what a model file may name.
-    parts: ClassVar[tuple[type, ...]] = (MeanDifferences, MeanDifference)
+    parts: ClassVar[tuple[type, ...]] = (MeanDifferences, MeanDifference, FullLaw, FactorLaw)
 
     n_components: int
     center: bool
     scale: bool | str
     whiten: bool
     representation: str
+    missing: str
     components_: Array
     eigenvalues_: Array
     explained_variance_: Array
@@ -67,6 +73,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
     mean_: Array
     scale_: Array
     mean_differences_: MeanDifferences | None
+    law_: NormalLaw | None
     n_features_in_: int
     n_samples_: int | None
     representation_: str
@@ -97,12 +104,16 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         warn_y(self, y, plain_pca=backgrounds is None)
-        data = check_datasets(self, X, backgrounds, refused=Moments if hasattr(self, "partial_fit") else None)
+        refused = Moments if hasattr(self, "partial_fit") else None
+        data = check_datasets(self, X, backgrounds, refused=refused, gaps=self.missing == "em")
         self._check_backgrounds(data.names)
+        data = without_empty_rows(data) if self.missing == "em" else data
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():
             held = represent(self, data, k)
             fitted = self._fit(held, data, float_dtype(data.arrays[0].dtype), data.n_rows)
+            if self.missing == "em":
+                fitted["law_"] = target_law(held, data.arrays[0], data.labels[0])
         self._install(in_namespace(fitted, data.arrays[0]))
         return self
 
@@ -136,7 +147,8 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         if means is not None and getattr(self, "verbose", False) is True:
             log_once(means.sentence)
         n_samples = None if n_rows is None else n_rows[0]
-        return {**self._solve(problem), **features(data), "n_samples_": n_samples, "mean_differences_": means}
+        described = {"n_samples_": n_samples, "mean_differences_": means, "law_": None}
+        return {**self._solve(problem), **features(data), **described}
 
     def transform(self, X: Rows) -> Array:
         """Scores of rows on the components.
@@ -146,7 +158,9 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         X : array or table of shape (n, p)
             Rows of any dataset; they are centred and scaled as the target was. Columns of a table are matched by name.
             Sparse rows stay sparse. A dask array gives a dask array: nothing is computed (unless ``set_output`` asks for a
-            table), and values that are not finite are not looked for.
+            table), and values that are not finite are not looked for. With ``missing="em"``, gaps (NaN, masked values) of
+            rows in memory are filled with their conditional means under the law of the target, given the values that are
+            there; rows without gaps get the same scores as ever.
 
         Returns
         -------
@@ -160,13 +174,14 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         weights = (model.components_ * inverse(model.scale_)).T * self.score_scale_
         if is_dask(X):
             return self._transform_lazily(X, model.mean_, weights)
-        rows = self._validate(read_rows(X, "X", min_rows=1))
+        law = getattr(self, "law_", None)  # absent from files of older versions
+        rows = self._validate(read_rows(X, "X", min_rows=1, gaps=law is not None))
         if is_array_api(rows):
             return project_in_namespace(rows, model.mean_, weights)
-        scores = project(rows, model.mean_, weights).astype(rows.dtype, copy=False)
+        scores = project(rows, model.mean_, weights)
         if not np.isfinite(scores).all():
-            raise_not_finite(rows, "X")
-        return scores
+            scores = completed_scores(rows, scores, law, lambda some: project(some, model.mean_, weights))
+        return scores.astype(rows.dtype, copy=False)
 
     def _validate(self, X: Any) -> Any:
         try:
@@ -257,6 +272,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         check_choice("scale", self.scale, (True, False, "target"))
         check_bool("whiten", self.whiten)
         check_choice("representation", self.representation, ("auto", *KINDS))
+        check_missing(self.missing, self.representation)
 
     def _check_backgrounds(self, names: Sequence[str]) -> None:
         if self.most_backgrounds is not None and len(names) > self.most_backgrounds:
@@ -316,7 +332,14 @@ def refit(model: Model, data: Datasets) -> Model:
 
 
 def represent(model: ContrastiveTransformer, data: Datasets, k: int) -> Representation:
-    """Checked datasets, standardised, in the representation that a model asks for, with room for ``k`` components."""
+    """Checked datasets, standardised, in the representation that a model asks for, with room for ``k`` components.
+
+    With ``missing="em"``, datasets with gaps have covariances that are estimated; every row has a value.
+    """
+    if model.missing == "em" and incomplete(data):
+        return build_estimated(
+            data.arrays, data.labels, center=bool(model.center), scale=model.scale, names=data.feature_names
+        )
     return build(
         data.arrays,
         data.labels,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import warnings
 from collections.abc import Sequence
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Any, ClassVar, Self
@@ -20,6 +21,7 @@ from ..dual import Certificate, DualResult, Status
 from ..operators.representations.covariance import from_matrices, from_moments
 from ..operators.statistics.moments import Moments
 from .base import ContrastiveTransformer, features
+from .gaps import as_estimated
 from .problem import Problem
 from .stream import Stream
 from .summary import Summary, summarise
@@ -151,6 +153,8 @@ class BoundedTransformer(ContrastiveTransformer):
         """
         vectors = np.hstack([result.vectors for result in results])
         results = [result.in_units(problem.powers.tolist()) for result in results]
+        if problem.held.estimated:
+            results = [replace(result, certificate=as_estimated(result.certificate)) for result in results]
         for result in results:
             if result.certificate.status not in KNOWN_WELL or result.unfinished:
                 warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=5)

@@ -66,7 +66,7 @@ class CPCA(ContrastiveTransformer):
     max_log_alpha : float, default=3
     n_select : int, default=3
         Number of values to select, at most ``n_alphas``. Fewer are selected where there are fewer groups.
-    center, scale, whiten, representation
+    center, scale, whiten, representation, missing
         As in :class:`uca.UCA`.
     random_state : int, RandomState or None, default=None
         Seed of the spectral clustering. None is a fixed seed.
@@ -86,7 +86,8 @@ class CPCA(ContrastiveTransformer):
         the target's scores span.
     results_ : tuple of ContrastiveResult
         One for each selected (or given) alpha, in ascending (or given) order.
-    background_names_, mean_, scale_, mean_differences_, n_samples_, n_features_in_, feature_names_in_, representation_
+    background_names_, mean_, scale_, mean_differences_, law_, n_samples_, n_features_in_, feature_names_in_,
+    representation_
         As in :class:`uca.UCA`.
 
     Examples
@@ -123,6 +124,7 @@ class CPCA(ContrastiveTransformer):
         scale: bool | str = True,
         whiten: bool = False,
         representation: str = "auto",
+        missing: str = "error",
         random_state: Any = None,
     ):
         self.n_components = n_components
@@ -134,6 +136,7 @@ class CPCA(ContrastiveTransformer):
         self.scale = scale
         self.whiten = whiten
         self.representation = representation
+        self.missing = missing
         self.random_state = random_state
 
     def _check_parameters(self) -> None:

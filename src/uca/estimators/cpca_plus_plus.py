@@ -31,7 +31,7 @@ class CPCAPlusPlus(ContrastiveTransformer):
     shrinkage : float, default=0.0
         Share of the identity (times the mean background variance) that replaces the background's covariance, between 0 and
         1. Needed where that covariance is singular: fewer background rows than features, or dependent features.
-    center, scale, whiten, representation
+    center, scale, whiten, representation, missing
         As in :class:`uca.UCA`.
 
     Attributes
@@ -43,7 +43,8 @@ class CPCAPlusPlus(ContrastiveTransformer):
         The ratios.
     explained_variance_, explained_variance_ratio_ : array of shape (k,)
     background_variance_ : array of shape (k, m)
-    background_names_, mean_, scale_, mean_differences_, n_samples_, n_features_in_, feature_names_in_, representation_
+    background_names_, mean_, scale_, mean_differences_, law_, n_samples_, n_features_in_, feature_names_in_,
+    representation_
         As in :class:`uca.UCA`.
     """
 
@@ -60,6 +61,7 @@ class CPCAPlusPlus(ContrastiveTransformer):
         scale: bool | str = True,
         whiten: bool = False,
         representation: str = "auto",
+        missing: str = "error",
     ):
         self.n_components = n_components
         self.shrinkage = shrinkage
@@ -67,6 +69,7 @@ class CPCAPlusPlus(ContrastiveTransformer):
         self.scale = scale
         self.whiten = whiten
         self.representation = representation
+        self.missing = missing
 
     def _check_parameters(self) -> None:
         super()._check_parameters()

@@ -54,9 +54,9 @@ def with_expectation(
     fitted: dict[str, Any], names: Sequence[str], n_rows: Sequence[int] | None, prefix: str
 ) -> dict[str, Any]:
     """Fitted attributes whose certificates say where new rows will not keep a bound; a warning tells each such component."""
-    if n_rows is None:
-        return fitted
     expected, bounds = fitted["expected_background_variance_"], fitted["bounds_"]
+    if n_rows is None or expected is None:
+        return fitted
     certificates: list[Certificate] = []
     for i, certificate in enumerate(fitted["certificates_"]):
         name, own = f"{prefix}{i + 1}", fitted["background_variance_"][i]

@@ -130,9 +130,10 @@ class Problem:
     def expected(self, vectors: Array, eigenvalues: Array, lambdas: Array, *, joint: bool) -> dict[str, Any]:
         """What new background rows should show along vectors of the working space, (size, k), found at multipliers (k, m).
 
-        Eigenvalues and multipliers are in units of the pencil. Without numbers of rows nothing is known.
+        Eigenvalues and multipliers are in units of the pencil. Without numbers of rows nothing is known, nor where values
+        are missing.
         """
-        if self.n_rows is None:
+        if self.n_rows is None or self.held.estimated:
             return {"expected_background_variance_": None, "rows_used_": None}
         solution = Solution(vectors, eigenvalues, lambdas, self.eigen.products(vectors), self.n_rows[1:], joint)
         found = expected(self.pencil, solution, self.seed)

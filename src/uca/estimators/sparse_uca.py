@@ -21,6 +21,7 @@ from ..operators.representations.representation import fix_signs
 from ..supports.search import PROOFS
 from .base import component_names, represent
 from .bounded import BoundedTransformer
+from .gaps import without_empty_rows
 from .problem import Problem
 from .sparse_component import MANY, Covariances, SparseCertificate
 from .sparsity import SparsityPath
@@ -37,7 +38,7 @@ class SparseUCA(BoundedTransformer):
     n_components : int, default=2
     n_nonzero : int, default=10
         Features of each component, at most.
-    center, scale, bound, whiten
+    center, scale, bound, whiten, missing
         As in :class:`uca.UCA`.
     proof : {"auto", "bound", "none"}, default="auto"
         "auto" tries to prove that no other choice of features is better, as long as ``time_limit`` allows. "bound" stops
@@ -101,6 +102,7 @@ class SparseUCA(BoundedTransformer):
         scale: bool | str = True,
         bound: Any = "mean",
         whiten: bool = False,
+        missing: str = "error",
         proof: str = "auto",
         time_limit: float = 60.0,
         random_state: Any = None,
@@ -112,6 +114,7 @@ class SparseUCA(BoundedTransformer):
         self.scale = scale
         self.bound = bound
         self.whiten = whiten
+        self.missing = missing
         self.proof = proof
         self.time_limit = time_limit
         self.random_state = random_state
@@ -196,6 +199,8 @@ class SparseUCA(BoundedTransformer):
         """
         self._check_parameters()
         problem = self._fitted_problem() if X is None else self._problem_of(X, backgrounds)
+        if problem.held.estimated:
+            raise ValueError("path holds rows out, and values are missing there: fill the gaps first, or fit one n_nonzero")
         # Imported on use and by name: inference stands below the estimators.
         path_of = import_module("uca.inference.sparsity").path_of
         options = {"groups": groups, "n_folds": n_folds, "random_state": random_state, "n_jobs": n_jobs}
@@ -214,7 +219,8 @@ class SparseUCA(BoundedTransformer):
         return problem
 
     def _problem_of(self, X: Rows, backgrounds: Backgrounds) -> Problem:
-        data = check_datasets(self, X, backgrounds)
+        data = check_datasets(self, X, backgrounds, gaps=self.missing == "em")
+        data = without_empty_rows(data) if self.missing == "em" else data
         with one_blas_thread():
             problem = Problem(represent(self, data, 1), data.names, 1, np.dtype(float), 0, data.n_rows, data)
         problem.check_variance()

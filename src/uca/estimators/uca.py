@@ -57,6 +57,11 @@ class UCA(BoundedTransformer):
         How the data is held: p x p covariances, a reduced form for more features than rows, as it is with products only
         (sparse data, data that is large both ways), or the paper's product of two factors. "auto" takes the cheapest of
         the first three; the answer is the same.
+    missing : {"error", "em"}, default="error"
+        What to do with missing values (NaN, masked values, ``pandas.NA``, NaN stored in a sparse matrix). "error" refuses
+        them. "em" estimates the mean and covariance of each dataset by itself, by maximum likelihood for a normal law: of all
+        features where rows are more, of a few factors where they are not. It is for values that are missing at random, not
+        for those below a detection limit. Without gaps it changes nothing. See ``docs/missing-values.md``.
     tol : float, default=1e-9
         Certified relative gap at which to stop.
     max_iter : int, default=100
@@ -84,7 +89,7 @@ class UCA(BoundedTransformer):
         rows, for rows that are independent. ``inf`` where it has no use (the fit has used up nine rows in ten). A warning
         tells where it is above twice the bound. For repeated rows use
         :func:`uca.inference.expected_background_variance`. None after :meth:`fit_covariance`: matrices do not tell how
-        many rows are behind them.
+        many rows are behind them; nor where covariances were estimated from rows with gaps.
     rows_used_ : array of shape (m,), or None
         How many rows of each background the first component has used up; beside their number, how far its bound
         can be trusted in new rows.
@@ -101,15 +106,19 @@ class UCA(BoundedTransformer):
     mean_differences_ : MeanDifferences or None
         Features whose means differ by 1 SD or more between the target and a background: UCA does not look at means. None
         where data is not centred, where there is no background, and after :meth:`fit_covariance`.
+    law_ : NormalLaw or None
+        With ``missing="em"``: the law of the target, by which :meth:`transform` fills gaps. None otherwise, and where the
+        target is complete but not a dense array in memory. ``law_.n_values`` has the values of each feature.
     certificate_ : Certificate
-        Proof of how good the first component's problem was solved.
+        Proof of how good the first component's problem was solved. Where values are missing it is for estimated covariances:
+        ``certificate_.estimated``.
     certificates_ : tuple of Certificate
         One for each solved problem: one for joint components, k for sequential ones.
     component_lambdas_ : array of shape (k, m)
         The multipliers behind each component; rows are equal for joint components.
     n_iter_ : int
     n_samples_ : int or None
-        Rows of the target; None after :meth:`fit_covariance`.
+        Rows of the target that have a value; None after :meth:`fit_covariance`.
     n_features_in_ : int
     feature_names_in_ : array of str
         Only where the target had column names.
@@ -159,6 +168,7 @@ class UCA(BoundedTransformer):
         whiten: bool = False,
         solver: str = "auto",
         representation: str = "auto",
+        missing: str = "error",
         tol: float = 1e-9,
         max_iter: int = 100,
         random_state: Any = None,
@@ -173,6 +183,7 @@ class UCA(BoundedTransformer):
         self.whiten = whiten
         self.solver = solver
         self.representation = representation
+        self.missing = missing
         self.tol = tol
         self.max_iter = max_iter
         self.random_state = random_state
@@ -208,6 +219,11 @@ class UCA(BoundedTransformer):
         if self.bound_on == "rows":
             return None
         assert problem.data is not None
+        if problem.held.estimated:
+            raise ValueError(
+                "bound_on='new rows' is chosen on held-out rows without gaps, and values are missing: choose it on rows that "
+                "are complete, with uca.inference.choose_restriction(X, backgrounds), and pass the result as bound_on"
+            )
         return choose(self, problem.data, problem)
 
     def _solve_held(self, problem: Problem, restriction: Restriction | None = None) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Data as covariance operators, in five rooms; imports only point up this list.
+"""Data as covariance operators, in six rooms; imports only point up this list.
 
 ``statistics``
     Means, deviations and what each dataset is standardised by; what rounding may cost. The one room that divides by a
@@ -10,6 +10,8 @@
 ``sources``
     Rows where they are: in memory or a mapped file, sparse, on dask, on another device. Each makes the passes that a
     representation asks for.
+``gaps``
+    Values that are missing: normal laws estimated from what is there, and what they say about the gaps.
 ``representations``
     Ways to hold data as a pencil, one file each, behind one registry.
 """

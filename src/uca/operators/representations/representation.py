@@ -13,6 +13,7 @@ import numpy as np
 from ..._types import Array
 from ..contract.pencil import Pencil
 from ..eigen.direct import DIRECT_MAX
+from ..gaps.law import NormalLaw
 from ..sources.source import Offer, Source
 from ..statistics.standard import Standard
 
@@ -46,6 +47,10 @@ class Representation:
         Vectors of the working space, (size, k), to components, (k, p); linear, and it keeps lengths and angles.
     sharper : callable or None
         Makes a representation of the same data that loses less to rounding and costs more; None where there is none.
+    estimated : bool
+        Whether a covariance was estimated, because values are missing.
+    law : NormalLaw or None
+        By which the target's gaps are filled; None where it has none.
     """
 
     name: str
@@ -53,6 +58,8 @@ class Representation:
     standards: tuple[Standard, ...]
     lift: Callable[[Array], Array] = as_rows
     sharper: Callable[[], Representation] | None = None
+    estimated: bool = False
+    law: NormalLaw | None = None
 
     def components(self, vectors: Array) -> Array:
         """Vectors of the working space as components, (k, p), with the largest absolute entry of each positive."""

@@ -1,0 +1,105 @@
+"""Missing values in a fit: what is let in with ``missing="em"``, and how rows with gaps get scores."""
+
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+from scipy import sparse
+
+from .._containers import is_array_api, is_dask
+from .._parameters import check_choice
+from .._types import Array
+from .._validation import Datasets, count_not_finite, raise_counts, raise_not_finite
+from ..dual import Certificate
+from ..operators.gaps.estimate import has_gaps, law_of_complete
+from ..operators.gaps.law import NormalLaw
+from ..operators.representations.estimated import in_memory
+from ..operators.representations.representation import Representation
+
+MISSING = ("error", "em")
+SPEAKS_OF = (
+    "This speaks of covariances that were estimated (missing='em'): values are missing, and how far the estimates are from "
+    "the covariances of complete rows is not part of it."
+)
+
+
+def check_missing(missing: Any, representation: str) -> None:
+    """Raise unless ``missing`` is known and goes with a representation."""
+    check_choice("missing", missing, MISSING)
+    if missing == "em" and representation not in ("auto", "covariance"):
+        raise ValueError(
+            f"missing='em' estimates covariances, so representation={representation!r} has no rows to hold: choose "
+            "representation='auto' or 'covariance', or fill the gaps first"
+        )
+
+
+def incomplete(data: Datasets) -> bool:
+    """Whether datasets in memory have gaps; dask collections and arrays of other namespaces are not looked at."""
+    return any(_looked_at(array) and has_gaps(array) for array in data.arrays)
+
+
+def _looked_at(array: Any) -> bool:
+    return not (is_dask(array) or is_array_api(array))
+
+
+def without_empty_rows(data: Datasets) -> Datasets:
+    """Checked datasets without rows that have no value at all, which tell nothing; a warning says how many there were."""
+    tables = dict(data.tables)
+    for (name, array), label in zip(data.tables.items(), data.labels, strict=True):
+        if not (_looked_at(array) and has_gaps(array)):
+            continue
+        refuse_infinite(array, label)
+        rows = in_memory(array)
+        empty = np.isnan(rows).all(axis=1)
+        tables[name] = rows[~empty] if empty.any() else rows
+        if empty.any():
+            told = f"{int(empty.sum())} row{'s' if empty.sum() > 1 else ''} of {label}"
+            warnings.warn(f"{told} without any value: left out of the fit", UserWarning, stacklevel=4)
+        if len(tables[name]) < 2:
+            raise ValueError(f"{label} has {len(tables[name])} rows with a value, a minimum of 2 is required")
+    return replace(data, tables=tables)
+
+
+def refuse_infinite(array: Any, label: str) -> None:
+    """Raise where a value is infinite: that is not missing."""
+    n_nan, n_inf, _ = count_not_finite(array)
+    if n_inf:
+        finite = array.copy()
+        values = finite.data if sparse.issparse(finite) else finite
+        values[np.isnan(values)] = 0.0
+        raise_counts(0, n_inf, count_not_finite(finite)[2], label)
+
+
+def target_law(held: Representation, target: Any, label: str) -> NormalLaw | None:
+    """The law by which a model fills gaps of new rows; None where the target is not in memory as a dense array."""
+    if held.law is not None or not isinstance(target, np.ndarray):
+        return held.law
+    return law_of_complete(target, label)
+
+
+def completed_scores(rows: Any, scores: Array, law: NormalLaw | None, score: Callable[[Array], Array]) -> Array:
+    """Scores (n, k) in which rows with gaps have those of their conditional means; all others stay as they are."""
+    bad = ~np.isfinite(scores).all(axis=1)
+    if law is None:
+        raise_not_finite(rows, "X")
+    some = rows.tocsr()[bad].toarray() if sparse.issparse(rows) else rows[bad]
+    if not np.isnan(some).any(axis=1).all():  # overflow
+        raise_not_finite(some, "X")
+    refuse_infinite(some, "X")
+    assert law is not None
+    empty = int(np.isnan(some).all(axis=1).sum())
+    if empty:
+        told = f"{empty} row{'s' if empty > 1 else ''} of X without any value"
+        warnings.warn(f"{told}: scored as the mean of the target", UserWarning, stacklevel=4)
+    out = scores.copy()
+    out[bad] = score(law.complete(some).rows)
+    return out
+
+
+def as_estimated(certificate: Certificate) -> Certificate:
+    """The certificate of a problem whose covariances were estimated."""
+    return replace(certificate, estimated=True, message=f"{certificate.message} {SPEAKS_OF}")
