@@ -56,12 +56,14 @@ class Datasets:
         """How error messages call each array."""
         return tuple(label_of(name) for name in self.tables)
 
-    def check_finite(self) -> None:
-        """Refuse NaN and infinity, for those who use rows before any pass over them has looked."""
+    def check_finite(self, *, gaps: bool = False, advice: str = "") -> None:
+        """Refuse NaN and infinity, for those who use rows before any pass over them has looked; ``gaps`` lets NaN pass."""
         for array, label in zip(self.arrays, self.labels, strict=True):
-            counts = count_not_finite(array)
-            if counts[2] is not None:
-                raise_counts(*counts, label)
+            n_nan, n_inf, first = count_not_finite(array)
+            if gaps and n_inf:
+                raise_counts(0, n_inf, first_infinite(array), label)
+            elif first is not None and not gaps:
+                raise_counts(n_nan, n_inf, first, label, advice=advice or ADVICE)
 
 
 def label_of(name: str | None) -> str:
@@ -283,6 +285,16 @@ def raise_counts(
     nan = "NaN (masked values count as NaN)" if masked else "NaN"
     kinds = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, nan), (n_inf, "infinity (inf)")) if n)
     raise ValueError(f"{label} contains {kinds}, the first at row {first[0]}, column {first[1]}. {advice if n_nan else DROP}")
+
+
+def first_infinite(array: Any) -> tuple[int, int] | None:
+    """Row and column of the first infinite value."""
+    entries = array.tocoo() if sparse.issparse(array) else None
+    if entries is None:
+        places = np.argwhere(np.isinf(array))
+        return (int(places[0][0]), int(places[0][1])) if len(places) else None
+    bad = np.flatnonzero(np.isinf(entries.data))
+    return min(zip(entries.row[bad].tolist(), entries.col[bad].tolist(), strict=True), default=None)
 
 
 def _count_dense(array: Array) -> tuple[int, int, tuple[int, int] | None]:

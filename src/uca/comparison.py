@@ -24,7 +24,7 @@ from .estimators.base import ContrastiveTransformer, FitError
 from .estimators.bounded import BoundedTransformer
 from .estimators.sparse_uca import SparseUCA
 from .estimators.uca import UCA
-from .fitted import background_standard, check_background, scores_by
+from .fitted import background_in_fit, check_background, scores_by
 from .operators.statistics.blocks import divisor, sums_of_squares
 
 
@@ -177,5 +177,6 @@ def _fit(model: ContrastiveTransformer, X: Rows, given: Any) -> str:
 def _variance(model: ContrastiveTransformer, rows: Any, name: str) -> float:
     """Variance of a background along the first component, standardised as the model standardises backgrounds."""
     array = check_background(model, rows, name)
-    scores = scores_by(background_standard(model, array), model, array)[:, :1]
+    own = background_in_fit(model, array)
+    scores = scores_by(own.standard, model, own.rows)[:, :1]
     return float(sums_of_squares(scores)[0] / divisor(len(scores)))

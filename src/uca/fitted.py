@@ -23,8 +23,11 @@ from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer, represent
 from .estimators.bounded import BoundedTransformer
 from .operators.eigen.solver import Eigensolver
+from .operators.gaps.estimate import estimate, has_gaps, law_of_complete
+from .operators.gaps.law import Completed, NormalLaw
 from .operators.representations.build import build
-from .operators.representations.covariance import from_matrices
+from .operators.representations.covariance import from_matrices, from_moments
+from .operators.representations.estimated import in_memory
 from .operators.representations.leading import restrict
 from .operators.representations.representation import Representation
 from .operators.sources.chunks import project
@@ -81,14 +84,78 @@ def target_standard(model: ContrastiveTransformer) -> Standard:
     return Standard(bool(model.center), mean, np.zeros_like(mean), scale)
 
 
+def takes_gaps(model: ContrastiveTransformer) -> bool:
+    """Whether rows with missing values have scores: the law that fills them was fitted."""
+    return getattr(model, "law_", None) is not None  # absent from model files of older versions
+
+
+@dataclass(frozen=True, eq=False)
+class Standardised:
+    """Rows of a dataset with what they are centred and scaled by in a fit.
+
+    Attributes
+    ----------
+    rows : array or sparse matrix
+        Gaps are filled with their conditional means: of the target under the law of the model, of a background under its own.
+    standard : Standard
+    completed : Completed or None
+        What filled the gaps, and how uncertain it is; None where there were none.
+    """
+
+    rows: Any
+    standard: Standard
+    completed: Completed | None = None
+
+
+def target_in_fit(model: ContrastiveTransformer, rows: Any) -> Standardised:
+    """Rows of the target (a checked array or sparse matrix) as a fit sees them."""
+    law = getattr(model, "law_", None)
+    if law is None or not has_gaps(rows):
+        return Standardised(rows, target_standard(model))
+    completed = law.complete(in_memory(rows))
+    return Standardised(completed.rows, target_standard(model), completed)
+
+
+def background_in_fit(model: ContrastiveTransformer, rows: Any, label: str = "background") -> Standardised:
+    """Rows of a background (a checked array or sparse matrix) as a fit sees them."""
+    if not takes_gaps(model) or is_dask(rows) or not has_gaps(rows):
+        return Standardised(rows, background_standard(model, rows, label))
+    known = background_law(model, rows, rows, label)
+    assert known.law is not None
+    completed = known.law.complete(in_memory(rows))
+    return Standardised(completed.rows, known.standard, completed)
+
+
+@dataclass(frozen=True, eq=False)
+class KnownLaw:
+    """What rows of a background are centred and scaled by, and the law that fills gaps; None where there are none."""
+
+    standard: Standard
+    law: NormalLaw | None
+
+
+def background_law(model: ContrastiveTransformer, rows: Any, others: Any, label: str = "background") -> KnownLaw:
+    """The standard of rows of a background, and their law where they or ``others``, which are to be completed, have gaps."""
+    if has_gaps(rows):
+        found = estimate(in_memory(rows), label)
+        own = from_moments([found.moments], center=bool(model.center), scale=model.scale is True).standards[0]
+        return KnownLaw(_in_units_of_target(model, own), found.law)
+    law = law_of_complete(rows, label) if has_gaps(others) else None
+    return KnownLaw(background_standard(model, rows, label), law)
+
+
 def background_standard(model: ContrastiveTransformer, rows: Any, label: str = "background") -> Standard:
-    """What rows of a background (a checked array or sparse matrix) are centred and scaled by in a fit."""
-    target = target_standard(model)
+    """What rows of a background (a checked array or sparse matrix, without gaps) are centred and scaled by in a fit."""
     if model.n_samples_ is None:  # fitted on matrices: rows are used as they are
-        return Standard.none(len(target.mean))
+        return Standard.none(model.n_features_in_)
     how = {"center": bool(model.center), "scale": model.scale is True}
-    own = build([rows], [label], representation="implicit", **how).standards[0]
-    return Standard(own.center, own.mean, own.rest, target.deviation) if model.scale == "target" else own
+    return _in_units_of_target(model, build([rows], [label], representation="implicit", **how).standards[0])
+
+
+def _in_units_of_target(model: ContrastiveTransformer, own: Standard) -> Standard:
+    if model.scale != "target":
+        return own
+    return Standard(own.center, own.mean, own.rest, target_standard(model).deviation)
 
 
 def scores_by(standard: Standard, model: ContrastiveTransformer, rows: Any) -> Array:
@@ -103,7 +170,8 @@ def scores_by(standard: Standard, model: ContrastiveTransformer, rows: Any) -> A
 def check_background(model: ContrastiveTransformer, rows: Rows, name: str) -> Any:
     """Rows of a background as a numpy array, a sparse matrix or a dask array with the features of the fit."""
     label = label_of(name)
-    array = check_rows(model, align_columns(rows, getattr(model, "feature_names_in_", None), label), label, min_rows=2)
+    rows = align_columns(rows, getattr(model, "feature_names_in_", None), label)
+    array = check_rows(model, rows, label, min_rows=2, gaps=takes_gaps(model))
     if array.shape[1] != model.n_features_in_:
         raise ValueError(f"{label} has {array.shape[1]} features, but the model was fitted on {model.n_features_in_}")
     return to_numpy(array) if is_array_api(array) else array
@@ -192,7 +260,8 @@ def problem_of(model: Any, X: Any, backgrounds: Any) -> FittedProblem:
         if fitted.n_samples_ is None:  # fitted on covariance matrices
             held = from_matrices(check_matrices(X, named, semidefinite=True))
         else:
-            held = represent(fitted, check_datasets(fitted, X, named), len(fitted.components_))
+            data = check_datasets(fitted, X, named, gaps=takes_gaps(fitted))
+            held = represent(fitted, data, len(fitted.components_))
         problem = _with_solution(held, fitted)
     problem.check_same_data()
     return problem
@@ -205,6 +274,9 @@ def problem_of_rows(model: BoundedTransformer, arrays: Sequence[Any], k: int) ->
     those of centred, unscaled rows are the natural match.
     """
     p = arrays[0].shape[1]
+    if takes_gaps(model) and any(map(has_gaps, arrays)):
+        data = Datasets(dict(zip((None, *model.background_names_), arrays, strict=True)), p, None)
+        return _with_solution(represent(model, data, k), model.to_numpy())
     from_rows = model.n_samples_ is not None
     labels = Datasets(dict(zip((None, *model.background_names_), arrays, strict=True)), p, None).labels
     held = build(

@@ -13,7 +13,7 @@ from scipy import sparse
 from .._containers import is_array_api, is_dask
 from .._parameters import check_choice
 from .._types import Array
-from .._validation import Datasets, count_not_finite, raise_counts, raise_not_finite
+from .._validation import Datasets, count_not_finite, first_infinite, raise_counts, raise_not_finite
 from ..dual import Certificate
 from ..operators.gaps.estimate import has_gaps, law_of_complete
 from ..operators.gaps.law import NormalLaw
@@ -66,19 +66,16 @@ def without_empty_rows(data: Datasets) -> Datasets:
 
 def refuse_infinite(array: Any, label: str) -> None:
     """Raise where a value is infinite: that is not missing."""
-    n_nan, n_inf, _ = count_not_finite(array)
+    n_inf = count_not_finite(array)[1]
     if n_inf:
-        finite = array.copy()
-        values = finite.data if sparse.issparse(finite) else finite
-        values[np.isnan(values)] = 0.0
-        raise_counts(0, n_inf, count_not_finite(finite)[2], label)
+        raise_counts(0, n_inf, first_infinite(array), label)
 
 
 def target_law(held: Representation, target: Any, label: str) -> NormalLaw | None:
-    """The law by which a model fills gaps of new rows; None where the target is not in memory as a dense array."""
-    if held.law is not None or not isinstance(target, np.ndarray):
+    """The law by which a model fills gaps of new rows; None where the target is not in memory, or would not fit there."""
+    if held.law is not None or not _looked_at(target):
         return held.law
-    return law_of_complete(target, label)
+    return law_of_complete(target.tocsr() if sparse.issparse(target) else target, label)
 
 
 def completed_scores(rows: Any, scores: Array, law: NormalLaw | None, score: Callable[[Array], Array]) -> Array:

@@ -108,7 +108,7 @@ class UCA(BoundedTransformer):
         where data is not centred, where there is no background, and after :meth:`fit_covariance`.
     law_ : NormalLaw or None
         With ``missing="em"``: the law of the target, by which :meth:`transform` fills gaps. None otherwise, and where the
-        target is complete but not a dense array in memory. ``law_.n_values`` has the values of each feature.
+        target is not in memory. ``law_.n_values`` has the values of each feature.
     certificate_ : Certificate
         Proof of how good the first component's problem was solved. Where values are missing it is for estimated covariances:
         ``certificate_.estimated``.

@@ -24,6 +24,7 @@ import numpy as np
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
 from ..operators.statistics.standard import inverse
+from .gapped import without_gaps
 from .leverage import RowLeverage, leverage_of
 from .rows import ScaledRows
 from .sample import Sample
@@ -63,7 +64,7 @@ class RowFacts:
 
 def examine(sample: Sample, components: Array, model: BoundedTransformer) -> RowFacts:
     """Look at all rows along components, (k, p), in the units of a model."""
-    sets = [ScaledRows(rows, center=bool(model.center), pull=False) for rows in sample.arrays]
+    sets = [ScaledRows(without_gaps(rows), center=bool(model.center), pull=False) for rows in sample.arrays]
     for part in sets:
         if model.scale is not False:
             part.factor = inverse(sets[0].deviation if model.scale == "target" else part.deviation)

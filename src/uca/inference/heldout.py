@@ -13,6 +13,8 @@ For others it may not: a factor that lives in few rows of the background is shru
 computed from the rows as they are, and the smaller one counts. In common units pulling would take variance from the dataset
 with the heavier tails, so nothing is pulled in there.
 
+Where values are missing, squares are expected squares and errors make room for what is not known (:mod:`.gapped`).
+
 A feature that is constant in the held-out rows of one dataset counts in none, nor in the average direction: a rare count or
 a rare variant that the small background happens not to show is not unique to the target.
 
@@ -33,6 +35,7 @@ from scipy.special import ndtri, stdtr
 from .._types import Array
 from ..operators.statistics.blocks import divisor
 from ..operators.statistics.standard import inverse
+from .gapped import completed_rows, scaled
 from .relabelled import relabelled_z
 from .rows import ScaledRows
 
@@ -74,13 +77,18 @@ def held_out(
     rng: np.random.Generator | None = None,
 ) -> HeldOut:
     """Measure components, (k, p), on rows of every dataset, target first; with ``rng``, z by exchanged labels counts too."""
-    sets = [ScaledRows(part, center=center, pull=scale is True) for part in rows]
+    filled = [completed_rows(part, "the held-out half") for part in rows]
+    pairs = list(zip(rows, filled, strict=True))
+    sets = [scaled(*pair, center=center, pull=scale is True) for pair in pairs]
     found = _measure(sets, subjects, components, scale)
     if any(part.pulled for part in sets):
-        sets = [ScaledRows(part, center=center, pull=False) for part in rows]
+        sets = [scaled(*pair, center=center, pull=False) for pair in pairs]
         found = replace(found, z=np.minimum(found.z, _measure(sets, subjects, components, scale).z))
     if rng is None:
         return found
+    if any(part is not None for part in filled):  # labels of rows are exchanged, so rows have to be whole
+        drawn = [rows if part is None else part.drawn(rng) for rows, part in pairs]
+        sets = [ScaledRows(part, center=center, pull=False) for part in drawn]
     directions = np.asarray(components, dtype=float).T
     by_labels = [
         relabelled_z((sets[0], part), (subjects[0], codes), directions, scale, rng)
@@ -101,21 +109,23 @@ def _measure(sets: Sequence[ScaledRows], subjects: Sequence[Array], components: 
     through_target: list[Array] = []
     for j, part in enumerate(sets):
         z = part.scores(directions)
-        variance = (z**2).sum(axis=0) / divisor(part.n)
+        squares = part.squared_scores(directions)
+        variance = squares.sum(axis=0) / divisor(part.n)
         there = variance > LEAST * average
         variance = np.where(there, variance, LEAST * average)
-        influence = z**2 / variance
+        influence = squares / variance
         shift = np.zeros((sets[0].n, directions.shape[1]))
         if scale:
             # A deviation that is too large makes the variance along v too small, in proportion to v_f (S v)_f.
-            weights = directions * (part.back(z) / divisor(part.n)) / variance
+            weights = directions * (part.image(z, directions) / divisor(part.n)) / variance
             if j == 0 or scale is True:
                 influence = influence - part.squares(weights)
             else:
                 shift = _centred(-sets[0].squares(weights) * there)
         logs.append(np.log(variance))
-        own.append(_centred(influence) * there)
-        through_target.append(shift)
+        known = part.information(directions, variance)
+        own.append(_centred(influence) * there / known)
+        through_target.append(shift / known)
     errors, df, _ = zip(
         *(
             _error([(codes, own[j], 1), *([(subjects[0], through_target[j], 1)] if scale == "target" and j else [])])

@@ -21,9 +21,10 @@ from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.expected_words import NewRowsWarning, in_both, is_far
 from ..estimators.summary import Summary, prediction, text_table
-from ..fitted import background_standard, scores_by
+from ..fitted import background_law, scores_by
+from ..operators.representations.estimated import in_memory
 from .parallel import run
-from .parameters import check_model, seed_of
+from .parameters import check_model, seed_of, takes_gaps
 from .sample import Sample, check_sample
 
 MIN_SUBJECTS = 4  # in every dataset
@@ -160,7 +161,7 @@ def expected_background_variance(
     >>> bool(found.expected[0, 0] > 1.5 * found.model.background_variance_[0, 0])
     True
     """
-    sample = check_sample(X, backgrounds, groups, min_subjects=MIN_SUBJECTS)
+    sample = check_sample(X, backgrounds, groups, min_subjects=MIN_SUBJECTS, gaps=takes_gaps(model))
     refit = check_model(model, tol=TOLERANCE, whiten=False)
     k = refit.n_components if n_components is None else n_components
     refit.set_params(n_components=check_n_components(k, sample.n_features))
@@ -196,12 +197,19 @@ def left_out(fold: tuple[Array, ...], sample: Sample, model: BoundedTransformer)
     fitted = sample.fit_part(model, [~rows for rows in fold], "the rows outside a fold").to_numpy()
     squares = []
     for array, codes, rows in zip(sample.arrays[1:], sample.subjects[1:], fold[1:], strict=True):
-        standard = background_standard(fitted, array[~rows])
         others = len(np.unique(codes[~rows]))  # a mean of so many subjects is off by that share of their variance
-        squares.append(
-            scores_by(standard, fitted, array[rows]) ** 2 * (others / (others + 1.0) if fitted.center else 1.0)
-        )
+        share = others / (others + 1.0) if fitted.center else 1.0
+        squares.append(_squared_scores(fitted, array[~rows], array[rows]) * share)
     return squares
+
+
+def _squared_scores(fitted: BoundedTransformer, inside: Any, outside: Any) -> Array:
+    """Of rows that were left out, by the standard of those that were not; gaps are completed by the law of these."""
+    known = background_law(fitted, inside, outside)
+    completed = None if known.law is None else known.law.complete(in_memory(outside))
+    scores = scores_by(known.standard, fitted, outside if completed is None else completed.rows)
+    unknown = 0.0 if completed is None else completed.along((fitted.components_ * known.standard.factor).T)
+    return np.asarray(scores**2 + unknown)
 
 
 def _over_subjects(squares: Array, subjects: Array) -> tuple[Array, Array]:

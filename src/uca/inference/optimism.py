@@ -25,7 +25,8 @@ from scipy.special import stdtrit
 from .._subjects import folds
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
-from ..fitted import background_standard, target_standard
+from ..fitted import background_in_fit, target_in_fit
+from ..operators.gaps.law import Completed
 from ..operators.sources.chunks import project
 from ..operators.statistics.blocks import divisor
 from .parallel import run
@@ -50,41 +51,46 @@ class NewRowVariances:
 
 @dataclass(frozen=True)
 class AllRows:
-    """Rows of every dataset, centred and scaled as in the fit of all of them."""
+    """Rows of every dataset, centred and scaled as in the fit of all of them; gaps are completed by the laws of that fit."""
 
     arrays: tuple[Any, ...]
     means: tuple[Array, ...]
     factors: tuple[Array, ...]
+    completed: tuple[Completed | None, ...]
 
     @classmethod
     def of(cls, sample: Sample, fitted: BoundedTransformer) -> AllRows:
         """The rows that a model was fitted to."""
-        others = (background_standard(fitted, array) for array in sample.arrays[1:])
-        means, factors = zip(
-            *((part.mean + part.rest, part.factor) for part in (target_standard(fitted), *others)), strict=True
+        others = (background_in_fit(fitted, array) for array in sample.arrays[1:])
+        parts = (target_in_fit(fitted, sample.arrays[0]), *others)
+        return cls(
+            tuple(part.rows for part in parts),
+            tuple(part.standard.mean + part.standard.rest for part in parts),
+            tuple(part.standard.factor for part in parts),
+            tuple(part.completed for part in parts),
         )
-        return cls(sample.arrays, means, factors)
+
+    def _squares(self, j: int, components: Array, chosen: Array | None = None) -> Array:
+        """Squared scores of rows of a dataset, (n, k); where values are missing, what they are expected to be."""
+        weights = (components * self.factors[j]).T
+        rows, completed = self.arrays[j], self.completed[j]
+        squares = project(rows if chosen is None else rows[chosen], self.means[j], weights) ** 2
+        if completed is None:
+            return squares
+        unknown = completed.along(weights)
+        return squares + (unknown if chosen is None else unknown[chosen])
 
     def sums_of_squares(self, components: Array, chosen: Sequence[Array] | None = None) -> Array:
         """Of the scores of all rows, or of those chosen, about the mean of all; (k, m + 1)."""
-        arrays = self.arrays
-        if chosen is not None:
-            arrays = tuple(array[rows] for array, rows in zip(arrays, chosen, strict=True))
         parts = [
-            (project(array, mean, (components * factor).T) ** 2).sum(axis=0)
-            for array, mean, factor in zip(arrays, self.means, self.factors, strict=True)
+            self._squares(j, components, None if chosen is None else chosen[j]).sum(axis=0)
+            for j in range(len(self.arrays))
         ]
         return np.stack(parts, axis=1)
 
     def freedom(self, components: Array, subjects: Sequence[Array]) -> Array:
         """Degrees of freedom of an error of each dataset's variances, (m + 1, k)."""
-        parts = zip(self.arrays, self.means, self.factors, subjects, strict=True)
-        return np.stack(
-            [
-                freedom_of(project(array, mean, (components * factor).T) ** 2, codes)
-                for array, mean, factor, codes in parts
-            ]
-        )
+        return np.stack([freedom_of(self._squares(j, components), codes) for j, codes in enumerate(subjects)])
 
     def variances(self, sums: Array) -> Array:
         """From sums of squares over all rows."""

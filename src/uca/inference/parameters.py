@@ -33,6 +33,11 @@ def check_model(model: Any, *, tol: float = 0.0, **parameters: Any) -> BoundedTr
     return copy.set_params(**quiet, **loose, **known)
 
 
+def takes_gaps(model: Any) -> bool:
+    """Whether missing values may be in the rows that a model is fitted to."""
+    return isinstance(model, BoundedTransformer) and model.missing == "em"
+
+
 def check_alpha(alpha: Any) -> float:
     """A level strictly between 0 and 1."""
     value = check_number("alpha", alpha, 0.0, 1.0)

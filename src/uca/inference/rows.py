@@ -36,12 +36,15 @@ class ScaledRows:
         self.mean = np.asarray(rows.mean(axis=0), dtype=float).ravel() if center else np.zeros(p)
         # Sparse rows stay as they are and their means are subtracted from products.
         self._rows = rows if self._sparse else np.asarray(rows, dtype=float) - self.mean
-        self._squares = rows.multiply(rows).tocsr() if self._sparse else self._rows**2
+        self._squares = self._squared()
         self.factor, self._pull = np.ones(p), np.ones((n, 1))
         dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(float)
         self.deviation = deviations(self._sums_of_squares(), self.mean, n, dtype)
         if pull:
             self._pull_far_rows()
+
+    def _squared(self) -> Any:
+        return self._rows.multiply(self._rows).tocsr() if self._sparse else self._rows**2
 
     @property
     def dense(self) -> bool:
@@ -68,7 +71,7 @@ class ScaledRows:
                 self.mean = self.mean + shift
                 if not self._sparse:
                     self._rows = self._rows - shift
-                    self._squares = self._rows**2
+                    self._squares = self._squared()
             deviation = np.sqrt(self._sums_of_squares() / divisor(self.n))
             self.deviation = np.where(self.deviation > 0, deviation, 0.0)
 
@@ -88,6 +91,18 @@ class ScaledRows:
         out = self._rows @ weights
         out = self._pull * (out - self.mean @ weights if self._sparse else out)
         return out - out.mean(axis=0) if self.centred else out
+
+    def squared_scores(self, directions: Array) -> Array:
+        """Squares of :meth:`scores`: what they are expected to be, where values are missing."""
+        return self.scores(directions) ** 2
+
+    def image(self, scores: Array, directions: Array) -> Array:
+        """``sum_i x_i x_i' v`` for columns v with these scores, (p, k)."""
+        return self.back(scores)
+
+    def information(self, directions: Array, variance: Array) -> Array | float:
+        """Share of a complete row's information about the variance along directions that rows have, (k,)."""
+        return 1.0
 
     def back(self, scores: Array) -> Array:
         """``sum_i x_i z_i``, (p, k)."""

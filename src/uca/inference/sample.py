@@ -1,6 +1,6 @@
 """Rows of a target and its backgrounds in memory, and the subject that each row belongs to.
 
-Promises: every value is finite; every row has a subject, an integer that is the same wherever the user gave the same
+Promises: every value is finite, or missing where that was allowed; every row has a subject, an integer that is the same wherever the user gave the same
 label, in whatever dataset; rows without labels are subjects of their own. Splits and resamples move subjects, never
 single rows.
 """
@@ -23,9 +23,15 @@ from ..estimators.base import refit
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
 from ..operators.contract.units import NO_FLOAT
+from ..operators.gaps.estimate import has_gaps
+from ..operators.representations.estimated import in_memory
 from ..operators.representations.units import LARGEST_POWER, divided, like_powers
 from ..operators.sources.namespace import to_numpy
 
+ADVICE = (
+    "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer. uniqueness_test, bootstrap "
+    "and expected_background_variance take missing values, with model=UCA(missing='em')."
+)
 MIN_SUBJECTS = 8  # in every dataset, where rows are split in halves: four on each side
 
 
@@ -61,6 +67,11 @@ class Sample:
     def n_subjects(self) -> tuple[int, ...]:
         """Subjects of each dataset."""
         return tuple(len(np.unique(codes)) for codes in self.subjects)
+
+    @property
+    def incomplete(self) -> bool:
+        """Whether values are missing."""
+        return any(map(has_gaps, self.arrays))
 
     @property
     def n_features(self) -> int:
@@ -108,9 +119,14 @@ class Sample:
 
 
 def check_sample(
-    X: Rows, backgrounds: Backgrounds, groups: Groups = None, *, min_subjects: int = MIN_SUBJECTS
+    X: Rows,
+    backgrounds: Backgrounds,
+    groups: Groups = None,
+    *,
+    min_subjects: int = MIN_SUBJECTS,
+    gaps: bool = False,
 ) -> Sample:
-    """Check rows and subjects.
+    """Check rows and subjects; ``gaps`` lets missing values in, and leaves rows without any value out.
 
     ``groups`` labels subjects: one sequence for each dataset (a list, target first; or a dict by name, with ``"target"``),
     one for the target alone, or one for all rows stacked. None in place of a sequence: rows are independent. Every dataset
@@ -127,11 +143,14 @@ def check_sample(
         _numpy(X),
         {name: _numpy(table) for name, table in given.items()},
         min_rows=2,
+        gaps=gaps,
     )
-    data.check_finite()
+    data.check_finite(gaps=gaps, advice=ADVICE)
     arrays = tuple(array.tocsr() if sparse.issparse(array) else np.asarray(array) for array in data.arrays)
     labels = _group_lists(groups, data.names, [array.shape[0] for array in arrays])
     subjects = _codes(labels, [array.shape[0] for array in arrays], data.labels)
+    if gaps:
+        arrays, subjects = _with_values(arrays, subjects)
     sample = Sample(arrays, data.names, subjects, any(part is not None for part in labels), data.columns)
     for n, label in zip(sample.n_subjects, data.labels, strict=True):
         if n < min_subjects:
@@ -140,6 +159,19 @@ def check_sample(
                 "From fewer, nothing can be said about others."
             )
     return sample
+
+
+def _with_values(arrays: Sequence[Any], subjects: Sequence[Array]) -> tuple[tuple[Any, ...], tuple[Array, ...]]:
+    """Arrays with gaps as dense ones, without rows that have no value, and the subjects of the rows that stay."""
+    out, codes = [], []
+    for array, own in zip(arrays, subjects, strict=True):
+        if has_gaps(array):
+            rows = in_memory(array)
+            there = ~np.isnan(rows).all(axis=1)
+            array, own = rows[there], own[there]
+        out.append(array)
+        codes.append(own)
+    return tuple(out), tuple(codes)
 
 
 def _numpy(table: Any) -> Any:

@@ -34,7 +34,7 @@ from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
 from .optimism import AllRows, expected_variances, freedom_of_products, hold_out, student
 from .parallel import run, streams
-from .parameters import check_dense, check_model, seed_of
+from .parameters import check_dense, check_model, seed_of, takes_gaps
 from .resampled import FOUND_AGAIN, Bootstrap
 from .sample import Sample, check_sample
 
@@ -103,7 +103,7 @@ def bootstrap(
         raise ValueError(f"n_resamples must be at least {MIN_RESAMPLES}; got {n_resamples}")
     level = check_number("level", level, 0.5, 0.9999)
     check_dense(model, "bootstrap")
-    sample = check_sample(X, backgrounds, groups, min_subjects=MIN_SUBJECTS)
+    sample = check_sample(X, backgrounds, groups, min_subjects=MIN_SUBJECTS, gaps=takes_gaps(model))
     check_choice("align", align, ("sign", "rotation"))
     k = check_n_components(n_components, sample.n_features)
     fitted = sample.fit(check_model(model, n_components=k))

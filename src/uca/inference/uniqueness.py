@@ -44,7 +44,7 @@ from .cautions import examine
 from .heldout import HeldOut, held_out
 from .outcome import PARAMETERS, UniquenessTest
 from .parallel import quietly, run, streams
-from .parameters import check_alpha, check_model, seed_of
+from .parameters import check_alpha, check_model, seed_of, takes_gaps
 from .sample import Sample, check_sample
 
 ORDERS = ("model", "contrast")
@@ -98,7 +98,9 @@ def uniqueness_test(
     random_state : int, RandomState or None, default=None
         Seed of the splits. None is 0, here and on the command line.
     model : UCA, optional
-        Its parameters (``scale``, ``bound``, ``components``, ``center``) are used; it need not be fitted.
+        Its parameters (``scale``, ``bound``, ``components``, ``center``, ``missing``) are used; it need not be fitted. With
+        ``missing="em"`` rows may have gaps: covariances are estimated anew in every half that is fitted and in every half
+        that is held out.
     order : {"model", "contrast"}, default="model"
         What component 1, 2, … are: the model's own, or the same sorted by contrast (target variance less the largest
         background variance) in the half that fitted them. Of joint components only the first keeps the bounds, so a shared
@@ -133,7 +135,7 @@ def uniqueness_test(
     alpha = check_alpha(alpha)
     check_splits(n_splits)
     check_choice("order", order, ORDERS)
-    sample = check_sample(X, backgrounds, groups)
+    sample = check_sample(X, backgrounds, groups, gaps=takes_gaps(model))
     refit = model_of_halves(model, n_components, sample)
     return run_test(sample, refit, n_splits, alpha, seed_of(random_state), order, n_jobs, verbose)
 
@@ -179,7 +181,8 @@ def run_test(
     if moderate is sample:
         return found
     in_units = {name: 4.0**power * getattr(found, name) for name in ("variances", "low", "high")}
-    return replace(found, **in_units, means=_mean_differences(sample, model))
+    means = found.means if sample.incomplete else _mean_differences(sample, model)
+    return replace(found, **in_units, means=means)
 
 
 def measure(
@@ -329,6 +332,6 @@ def conclude(
         order=order,
         parameters={name: getattr(model, name) for name in PARAMETERS if hasattr(model, name)},
         rows=examine(sample, chosen(whole, order), whole),
-        means=_mean_differences(sample, model),
+        means=whole.mean_differences_ if sample.incomplete else _mean_differences(sample, model),
         prefix=model.component_prefix,
     )

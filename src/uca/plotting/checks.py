@@ -14,7 +14,7 @@ from .._parameters import check_choice
 from .._types import Array, Backgrounds, Labels, Rows
 from .._validation import label_of, name_backgrounds
 from ..estimators.base import ContrastiveTransformer
-from ..fitted import background_standard, check_background, check_fitted, scores_by
+from ..fitted import background_in_fit, check_background, check_fitted, scores_by
 from ..operators.sources.namespace import to_numpy
 
 
@@ -112,7 +112,8 @@ def background_scores(model: ContrastiveTransformer, backgrounds: Backgrounds, u
 
 def _in_own_units(model: ContrastiveTransformer, rows: Any, name: str) -> Array:
     array = check_background(model, rows, name)
-    return _in_memory(scores_by(background_standard(model, array, label_of(name)), model, array))
+    own = background_in_fit(model, array, label_of(name))
+    return _in_memory(scores_by(own.standard, model, own.rows))
 
 
 def _in_memory(scores: Any) -> Array:

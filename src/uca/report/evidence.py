@@ -18,7 +18,7 @@ from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessT
 from ..inference.leverage import leverage_of
 from ..inference.outcome import PARAMETERS, p_text
 from .inputs import Inputs
-from .scores import frames, standards
+from .scores import frames, in_fit
 
 MOST_FEATURES = 12  # reliable ones that are named, for each component
 
@@ -176,8 +176,8 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
 def leverage(model: BoundedTransformer, data: Inputs) -> RowLeverage:
     """Leverage of every target row on every component."""
     components = model.components_[np.newaxis].astype(float)
-    target = data.arrays[:1]
-    scores = frames(target, standards(model, target), components, np.ones(components.shape[:2]))[0]
+    target = in_fit(model, data.arrays[:1])[0]
+    scores = frames([target.rows], [target.standard], components, np.ones(components.shape[:2]))[0]
     return leverage_of(scores.T, center=bool(model.center), prefix=model.component_prefix)
 
 

@@ -21,7 +21,7 @@ from .._validation import (
     label_of,
 )
 from ..estimators.bounded import BoundedTransformer
-from ..fitted import in_order_of_fit
+from ..fitted import in_order_of_fit, takes_gaps
 from ..operators.sources.namespace import to_numpy
 
 
@@ -62,8 +62,8 @@ def check_inputs(
     fitted_names = getattr(model, "feature_names_in_", None)
     columns = get_columns(X) if fitted_names is None else list(fitted_names)
     like = Datasets({}, model.n_features_in_, columns)
-    data = check_datasets(model, X, tables or None, min_rows=1, like=like)
-    data.check_finite()
+    data = check_datasets(model, X, tables or None, min_rows=1, like=like, gaps=takes_gaps(model))
+    data.check_finite(gaps=takes_gaps(model))
     n, shape = data.arrays[0].shape[0], check_image_shape(image_shape, data.n_features)
     return Inputs(
         arrays=data.arrays,

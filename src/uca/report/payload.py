@@ -17,7 +17,7 @@ from .._types import Array
 from ..estimators.bounded import BoundedTransformer
 from .contrast import FACTORS, OPTIMUM, ContrastPath
 from .inputs import Inputs, plain
-from .scores import choose_rows, frames, standards, take
+from .scores import choose_rows, frames, in_fit, take
 
 FEATURE_VALUES = 400_000  # values of features that points can be coloured by: about 1 MB in the file
 MAX_COMPONENTS = 10  # that the scatter offers
@@ -49,9 +49,10 @@ def assemble(model: BoundedTransformer, data: Inputs, path: ContrastPath | str) 
     """Everything that the page draws, ready for JSON."""
     k = min(len(model.components_), MAX_COMPONENTS)
     rows = choose_rows(data.n_rows, k, len(FACTORS))
-    shown = [take(array, chosen) for array, chosen in zip(data.arrays, rows, strict=True)]
+    parts = in_fit(model, data.arrays)
+    shown = [take(part.rows, chosen) for part, chosen in zip(parts, rows, strict=True)]
     fitted = model.components_[np.newaxis, :k].astype(float)
-    standard = standards(model, data.arrays)
+    standard = [part.standard for part in parts]
     scores = frames(shown, standard, fitted, model.score_scale_[np.newaxis, :k])[0]
     _check_drawable(scores)
     return {

@@ -15,7 +15,7 @@ from scipy import sparse
 from .._threads import one_blas_thread
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer
-from ..fitted import background_standard, target_standard
+from ..fitted import Standardised, background_in_fit, target_in_fit
 from ..operators.sources.chunks import project
 from ..operators.statistics.standard import Standard
 
@@ -24,9 +24,9 @@ WIDE_BLOCK_BYTES = 32_000_000
 MAX_ROWS = 20_000  # points that a browser draws without delay, over all datasets
 
 
-def standards(model: ContrastiveTransformer, arrays: Sequence[Any]) -> list[Standard]:
-    """Centring and scaling of target and backgrounds as in the fit."""
-    return [target_standard(model), *(background_standard(model, array) for array in arrays[1:])]
+def in_fit(model: ContrastiveTransformer, arrays: Sequence[Any]) -> list[Standardised]:
+    """Target and backgrounds with their centring and scaling, gaps completed, as in the fit."""
+    return [target_in_fit(model, arrays[0]), *(background_in_fit(model, array) for array in arrays[1:])]
 
 
 def choose_rows(n_rows: Sequence[int], n_components: int, n_steps: int) -> list[Array]:

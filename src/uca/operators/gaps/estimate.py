@@ -41,14 +41,14 @@ def has_gaps(array: Any) -> bool:
 
 
 def estimate(rows: Array, label: str, names: Sequence[Any] | None = None) -> Estimate:
-    """Maximum likelihood from rows (n, p), NaN where values are missing; every row has a value.
+    """Maximum likelihood from rows (n, p), NaN where values are missing; rows without any value tell nothing.
 
     Where rows are more than features, a covariance of all of them, with a light pull towards its diagonal; else a factor
     model.
     """
     check_matrices_fit(rows.shape[1], 1, "missing='em'")
     check_columns(rows, label, names)
-    dtype = float_dtype(rows.dtype)
+    rows, dtype = rows[~np.isnan(rows).all(axis=1)], float_dtype(rows.dtype)
     values, parts = _standardised(rows.astype(float), dtype)
     n, q = values.shape
     found: NormalFit | FactorFit
@@ -74,10 +74,13 @@ def estimate(rows: Array, label: str, names: Sequence[Any] | None = None) -> Est
 
 
 def law_of_complete(rows: Any, label: str) -> NormalLaw | None:
-    """The law of rows (n, p) without gaps, by which those of others can be filled; None where it takes too much memory."""
+    """The law of rows (n, p) without gaps, dense or CSR, by which those of others can be filled; None where memory is short."""
     n, p = rows.shape
     if n <= p:
-        values, parts = _standardised(np.asarray(rows, dtype=float), float_dtype(rows.dtype))
+        if not matrices_fit(int(np.sqrt(n * p)), 3):
+            return None
+        dense = rows.toarray() if sparse.issparse(rows) else np.asarray(rows)
+        values, parts = _standardised(dense.astype(float), float_dtype(rows.dtype))
         found = fit_factors(values, choose_rank(values))
         return FactorLaw(*parts, found.n_iter, found.converged, found.mean, found.loadings, found.noise)
     if not matrices_fit(p, 2):
