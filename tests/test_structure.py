@@ -116,7 +116,7 @@ def test_import_brings_no_optional_package():
     assert out.strip() == "[]"
 
 
-ROOMS = ["statistics", "contract", "eigen", "sources", "representations"]
+ROOMS = ["statistics", "contract", "eigen", "sources", "gaps", "representations"]
 
 
 @pytest.mark.parametrize("path", sorted((ROOT / "operators").rglob("*/*.py")), ids=lambda path: path.name)

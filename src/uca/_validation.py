@@ -108,7 +108,9 @@ def check_datasets(
         passes = ready is not None and isinstance(value, ready)
         if passes:
             check_same_columns(value, columns, label)
-        rows = value if passes else check_rows(estimator, align_columns(value, columns, label), label, min_rows, gaps=gaps)
+        rows = (
+            value if passes else check_rows(estimator, align_columns(value, columns, label), label, min_rows, gaps=gaps)
+        )
         width = len(rows.mean) if passes else rows.shape[1]
         n_features = width if n_features is None else n_features
         if width != n_features:
@@ -251,8 +253,8 @@ def check_same_columns(X: Any, columns: Sequence[Any] | None, label: str) -> Non
 
 DROP = "Correct or drop those rows or features first."
 ADVICE = (
-    "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer; or fit rows in memory (numpy, "
-    "pandas, scipy.sparse) with missing='em', which estimates covariances from the values that are there."
+    "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer; or fit rows in memory "
+    "(numpy, pandas, scipy.sparse) with missing='em', which estimates covariances from the values that are there."
 )
 
 
@@ -284,7 +286,9 @@ def raise_counts(
         raise OutOfRangeError(f"{label} has values so large that their sum overflows; rescale the features")
     nan = "NaN (masked values count as NaN)" if masked else "NaN"
     kinds = " and ".join(f"{n} {kind}" for n, kind in ((n_nan, nan), (n_inf, "infinity (inf)")) if n)
-    raise ValueError(f"{label} contains {kinds}, the first at row {first[0]}, column {first[1]}. {advice if n_nan else DROP}")
+    raise ValueError(
+        f"{label} contains {kinds}, the first at row {first[0]}, column {first[1]}. {advice if n_nan else DROP}"
+    )
 
 
 def first_infinite(array: Any) -> tuple[int, int] | None:

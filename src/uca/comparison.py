@@ -61,6 +61,7 @@ def compare(
     labels: Labels | None = None,
     groups: Labels | None = None,
     n_nonzero: int | None = None,
+    missing: str = "error",
     on_method: Callable[[str], None] | None = None,
 ) -> tuple[Compared, ...]:
     """Fit PCA, cPCA with automatic alpha, cPCA++, and UCA with backgrounds pooled and split.
@@ -80,6 +81,8 @@ def compare(
         Rows that belong together (one animal, one person) and stay on one side of every fold.
     n_nonzero : int, optional
         Also :class:`uca.SparseUCA` with so many features a component; what it finds is not proven here.
+    missing : {"error", "em"}, default="error"
+        As in :class:`uca.UCA`.
     on_method : callable, optional
         Called with the name of each method before it runs.
 
@@ -90,7 +93,7 @@ def compare(
     if not backgrounds:
         raise ValueError("nothing to compare with: pass at least one background")
     results = []
-    for method, model, given in _methods(dict(backgrounds), n_components, scale, n_nonzero):
+    for method, model, given in _methods(dict(backgrounds), n_components, scale, n_nonzero, missing):
         if on_method is not None:
             on_method(method)
         results.append(_run(method, model, X, given, backgrounds, labels, groups))
@@ -120,14 +123,14 @@ def separation(
 
 
 def _methods(
-    backgrounds: dict[str, Any], k: int, scale: Any, n_nonzero: int | None
+    backgrounds: dict[str, Any], k: int, scale: Any, n_nonzero: int | None, missing: str
 ) -> list[tuple[str, ContrastiveTransformer, Any]]:
     """PCA, then every estimator of the package, with backgrounds pooled, and split where it takes several."""
     several = len(backgrounds) > 1
     one = {"pooled": pool(backgrounds)} if several else backgrounds
-    rows: list[tuple[str, ContrastiveTransformer, Any]] = [("PCA", UCA(k, scale=scale), None)]
+    rows: list[tuple[str, ContrastiveTransformer, Any]] = [("PCA", UCA(k, scale=scale, missing=missing), None)]
     for kind in ESTIMATORS:
-        name, make = kind.method_name, partial(kind, n_components=k, scale=scale)
+        name, make = kind.method_name, partial(kind, n_components=k, scale=scale, missing=missing)
         if kind is SparseUCA:
             if n_nonzero is None:
                 continue
@@ -179,4 +182,7 @@ def _variance(model: ContrastiveTransformer, rows: Any, name: str) -> float:
     array = check_background(model, rows, name)
     own = background_in_fit(model, array)
     scores = scores_by(own.standard, model, own.rows)[:, :1]
-    return float(sums_of_squares(scores)[0] / divisor(len(scores)))
+    unknown = 0.0  # what filled gaps varies less than what they would hold
+    if own.completed is not None:
+        unknown = float(own.completed.along((model.components_[:1] * own.standard.factor).T).sum())
+    return float((sums_of_squares(scores)[0] + unknown) / divisor(len(scores)))

@@ -96,7 +96,8 @@ class Standardised:
     Attributes
     ----------
     rows : array or sparse matrix
-        Gaps are filled with their conditional means: of the target under the law of the model, of a background under its own.
+        Gaps are filled with their conditional means: those of the target under the law of the model, those of a background
+        under its own.
     standard : Standard
     completed : Completed or None
         What filled the gaps, and how uncertain it is; None where there were none.

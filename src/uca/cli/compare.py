@@ -54,6 +54,7 @@ def compare(
                 labels=study.labels,
                 groups=None if groups is None else study.target.columns[groups],
                 n_nonzero=sparse,
+                **columns.parameters,
                 on_method=lambda method: steps.step(f"fitting {method}"),
             )
         content = _content(results, study, notes)

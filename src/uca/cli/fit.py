@@ -68,7 +68,7 @@ def fit(
         notes = list(study.notes)
         started = time.perf_counter()
         with warnings_as_notes(notes):
-            parameters = {"n_components": n_components, **how.parameters}
+            parameters = {"n_components": n_components, **how.parameters, **columns.parameters}
             if how.on_new_rows and groups is not None:
                 steps.step("choosing on held-out subjects")
                 parameters["bound_on"] = choose_for_subjects(study, parameters, groups)

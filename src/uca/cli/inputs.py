@@ -38,7 +38,7 @@ class Request:
 
 @dataclass(frozen=True)
 class Study:
-    """Checked tables with the same features, without missing values."""
+    """Checked tables with the same features, without missing values unless these are left to the model."""
 
     target: Table
     backgrounds: dict[str, Table]

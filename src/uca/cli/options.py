@@ -82,11 +82,16 @@ class Columns:
     drop: Annotated[list[str], typer.Option(metavar="COLUMN", help="a column to leave out; may be repeated")] = field(
         default_factory=list
     )
-    missing: Annotated[Missing, typer.Option("--missing", help="what to do with missing values")] = ERROR
+    missing: Annotated[Missing, typer.Option("--missing", help="missing values; em: estimate without them")] = ERROR
     na: Annotated[list[str], typer.Option("--na", metavar="WORD", help="a word that means missing, in text files")] = (
         field(default_factory=list)
     )
     no_header: Annotated[bool, typer.Option("--no-header", help="text files begin with data, not with names")] = False
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What a model is told of missing values: to estimate without them, where that was asked for."""
+        return {"missing": "em"} if self.missing == "em" else {}
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ def uniqueness(
         )
     if out is not None:
         check_folder(out, FILES, output.force)
-    parameters, options = how.parameters, {"n_splits": splits, "alpha": alpha, "seed": seed}
+    parameters, options = {**how.parameters, **columns.parameters}, {"n_splits": splits, "alpha": alpha, "seed": seed}
     with Steps(silent=output.silent) as steps:
         steps.step(f"reading {tables.table}")
         study = read_study(request)

@@ -37,7 +37,8 @@ def transform(
     """Scores of the rows of DATA on the components of MODEL.
 
     Columns are matched by name; those the model does not know are left out. --missing mean fills in the mean of the target
-    that the model was fitted on.
+    that the model was fitted on; --missing em, for a model that was fitted with it, the mean given the values that are
+    there.
     """
     if columns.missing == "drop-columns":
         raise usage_error("--missing drop-columns: the model needs all its columns; choose another")
@@ -47,6 +48,10 @@ def transform(
     with Steps(silent=output.silent) as steps, warnings_as_notes(notes):
         steps.step(f"reading {data}")
         model = read_model(model_file)
+        if columns.missing == "em" and getattr(model, "law_", None) is None:
+            raise usage_error(
+                f"--missing em: {model_file} was fitted without it; fit with --missing em, or choose another"
+            )
         raw = split(read_one(data, columns), id=columns.id, drop=columns.drop)
         table = match_features(raw, _features(model, model_file), extra=True)
         table = handle_missing({"data": table}, columns.missing, fill=np.asarray(model.mean_))["data"]

@@ -338,7 +338,7 @@ def represent(model: ContrastiveTransformer, data: Datasets, k: int) -> Represen
     """
     if model.missing == "em" and incomplete(data):
         return build_estimated(
-            data.arrays, data.labels, center=bool(model.center), scale=model.scale, names=data.feature_names
+            data.arrays, data.labels, center=bool(model.center), scale=model.scale, names=data.columns
         )
     return build(
         data.arrays,

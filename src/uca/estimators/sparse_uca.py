@@ -200,7 +200,9 @@ class SparseUCA(BoundedTransformer):
         self._check_parameters()
         problem = self._fitted_problem() if X is None else self._problem_of(X, backgrounds)
         if problem.held.estimated:
-            raise ValueError("path holds rows out, and values are missing there: fill the gaps first, or fit one n_nonzero")
+            raise ValueError(
+                "path holds rows out, and values are missing there: fill the gaps first, or fit one n_nonzero"
+            )
         # Imported on use and by name: inference stands below the estimators.
         path_of = import_module("uca.inference.sparsity").path_of
         options = {"groups": groups, "n_folds": n_folds, "random_state": random_state, "n_jobs": n_jobs}

@@ -59,9 +59,9 @@ class UCA(BoundedTransformer):
         the first three; the answer is the same.
     missing : {"error", "em"}, default="error"
         What to do with missing values (NaN, masked values, ``pandas.NA``, NaN stored in a sparse matrix). "error" refuses
-        them. "em" estimates the mean and covariance of each dataset by itself, by maximum likelihood for a normal law: of all
-        features where rows are more, of a few factors where they are not. It is for values that are missing at random, not
-        for those below a detection limit. Without gaps it changes nothing. See ``docs/missing-values.md``.
+        them. "em" estimates the mean and covariance of each dataset by itself, by maximum likelihood for a normal law: of
+        all features where rows are more, of a few factors where they are not. It is for values that are missing at random,
+        not for those below a detection limit. Without gaps it changes nothing. See ``docs/missing-values.md``.
     tol : float, default=1e-9
         Certified relative gap at which to stop.
     max_iter : int, default=100
@@ -221,8 +221,8 @@ class UCA(BoundedTransformer):
         assert problem.data is not None
         if problem.held.estimated:
             raise ValueError(
-                "bound_on='new rows' is chosen on held-out rows without gaps, and values are missing: choose it on rows that "
-                "are complete, with uca.inference.choose_restriction(X, backgrounds), and pass the result as bound_on"
+                "bound_on='new rows' is chosen on held-out rows without gaps, and values are missing: choose it on rows "
+                "that are complete, with uca.inference.choose_restriction(X, backgrounds), and pass the result as bound_on"
             )
         return choose(self, problem.data, problem)
 

@@ -27,7 +27,7 @@ from .exchange import REFIT_TOLERANCE, drawn_again, share_as_far, who_takes_its_
 from .influence import BackgroundInfluence
 from .leftout import POOLED, fit_variant, moved
 from .parallel import run, streams
-from .parameters import check_model, seed_of
+from .parameters import check_model, seed_of, takes_gaps
 from .sample import Sample, check_sample
 
 N_RESAMPLES = 40
@@ -86,7 +86,7 @@ def background_influence(
     ['control']
     """
     n_resamples = _check_resamples(n_resamples)
-    sample = check_sample(X, backgrounds, groups, min_subjects=2)
+    sample = check_sample(X, backgrounds, groups, min_subjects=2, gaps=takes_gaps(model))
     if n_components is None:
         n_components = min(check_model(model).n_components, sample.n_features)
     copy = check_model(model, n_components=check_n_components(n_components, sample.n_features))

@@ -23,6 +23,8 @@ from .._memory import available_bytes
 from .._subjects import deal, resample
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
+from ..operators.gaps.estimate import estimate, has_gaps
+from ..operators.representations.estimated import in_memory
 from ..operators.sources.memory import Rows
 from ..operators.statistics.standard import standards
 from ..solvers.infeasible import InfeasibleBoundsError
@@ -94,7 +96,8 @@ def _standardised(array: Any, model: BoundedTransformer) -> Array:
             "fit: pass n_resamples=0 for verdicts about these rows alone"
         )
     how = {"center": bool(model.center), "scale": model.scale is True}
-    (standard,) = standards([Rows(array).moments()], **how)
+    moments = estimate(in_memory(array), "background").moments if has_gaps(array) else Rows(array).moments()
+    (standard,) = standards([moments], **how)
     rows = array.toarray().astype(float) if sparse.issparse(array) else np.array(array, dtype=float)
     standard.apply(rows)
     return rows

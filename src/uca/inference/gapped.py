@@ -1,14 +1,14 @@
 """Held-out rows with missing values: expected squares in place of squares, and errors that know what is missing.
 
 The law of the held-out rows is estimated from these rows alone, each dataset by itself, as the fit does it. A gap is filled
-with its conditional mean, and its conditional variance is added wherever a square is taken: the variance along a direction is
-then that of the estimated covariance. Without the added part it would be too small, and more so in the dataset with more
+with its conditional mean, and its conditional variance is added wherever a square is taken: the variance along a direction
+is then that of the estimated covariance. Without the added part it would be too small, and more so in the dataset with more
 gaps: a target with few gaps would look unique.
 
-Rows with gaps tell less. For one direction with variance s, and c_i of it unknown in row i, the information of the row
-about log s is ``(1 - c_i / s)^2`` of a complete row's, w on the average. The influences of expected squares are smaller than those of squares by as
-much, whereas the error of the estimate is larger; both are set right by dividing the influences by w (the inverse of the
-share of information that is there, as in Louis 1982, for one parameter).
+Rows with gaps tell less. For one direction with variance s, of which c_i is unknown in row i, the row has the share
+``(1 - c_i / s)^2`` of the information that a complete row has about log s; w is the mean over rows. The influences of
+expected squares are smaller than those of squares by w, whereas the error of the estimate is larger: dividing the influences
+by w sets both right (the share of information that is there, as in Louis 1982, for one parameter).
 """
 
 from __future__ import annotations

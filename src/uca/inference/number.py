@@ -26,7 +26,7 @@ from ..estimators.summary import Summary, text_table
 from ..operators.eigen.solver import Eigensolver
 from .outcome import UniquenessTest, p_text
 from .parallel import run, streams
-from .parameters import check_alpha, check_dense, check_model, seed_of
+from .parameters import check_alpha, check_dense, check_model, seed_of, takes_gaps
 from .sample import Sample, check_sample
 from .uniqueness import AUTO, check_splits, model_of_halves, run_test
 
@@ -152,7 +152,7 @@ def estimate_n_components(
     check_dense(model, "estimate_n_components")
     check_positive_int("n_permutations", n_permutations)
     check_splits(n_splits)
-    sample = check_sample(X, backgrounds, groups)
+    sample = check_sample(X, backgrounds, groups, gaps=takes_gaps(model))
     refit = model_of_halves(model, max_components, sample, most=MOST_COUNTED, name="max_components")
     seed = seed_of(random_state)
     test = run_test(sample, refit, n_splits, alpha, seed, "contrast", n_jobs, verbose)

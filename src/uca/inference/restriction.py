@@ -53,7 +53,9 @@ def choose_restriction(
     >>> model.restriction_.n_leading == restriction.n_leading
     True
     """
-    sample = check_sample(X, backgrounds, groups, min_subjects=FEWEST_FOLDS)
+    sample = check_sample(
+        X, backgrounds, groups, min_subjects=FEWEST_FOLDS
+    )  # without gaps: they are measured as they are
     parameters: Any = check_model(
         model, bound_on="rows", **({} if random_state is None else {"random_state": random_state})
     )

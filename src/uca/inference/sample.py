@@ -1,8 +1,8 @@
 """Rows of a target and its backgrounds in memory, and the subject that each row belongs to.
 
-Promises: every value is finite, or missing where that was allowed; every row has a subject, an integer that is the same wherever the user gave the same
-label, in whatever dataset; rows without labels are subjects of their own. Splits and resamples move subjects, never
-single rows.
+Promises: every value is finite, or missing where that was allowed; every row has a subject, an integer that is the same
+wherever the user gave the same label, in whatever dataset; rows without labels are subjects of their own. Splits and
+resamples move subjects, never single rows.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ from ..operators.representations.units import LARGEST_POWER, divided, like_power
 from ..operators.sources.namespace import to_numpy
 
 ADVICE = (
-    "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer. uniqueness_test, bootstrap "
-    "and expected_background_variance take missing values, with model=UCA(missing='em')."
+    "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer; or pass "
+    "model=UCA(missing='em') where the question is not how far to hold a fit back (choose_restriction)."
 )
 MIN_SUBJECTS = 8  # in every dataset, where rows are split in halves: four on each side
 

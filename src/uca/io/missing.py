@@ -1,7 +1,7 @@
 """Missing values: an error that counts them, or what the caller chose instead.
 
-Promises: after :func:`handle_missing` every value is finite, all tables have the same features, and ``notes`` say what was
-filled or dropped. A table is filled from its own values, as it is standardised by its own.
+Promises: after :func:`handle_missing` every value is finite (or missing, with "em"), all tables have the same features, and
+``notes`` say what was filled or dropped. A table is filled from its own values, as it is standardised by its own.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from .._types import Array
 from .advice import Hint, TableError
 from .table import Table
 
-MISSING = ("error", "mean", "median", "zero", "drop-rows", "drop-columns")
+MISSING = ("error", "em", "mean", "median", "zero", "drop-rows", "drop-columns")
 WORST = 5
 
 
@@ -28,8 +28,9 @@ def handle_missing(tables: Mapping[str, Table], how: str = "error", *, fill: Arr
     Parameters
     ----------
     tables : dict of name -> Table
-    how : {"error", "mean", "median", "zero", "drop-rows", "drop-columns"}
-        "drop-columns" drops a feature from all tables if it is incomplete in any.
+    how : {"error", "em", "mean", "median", "zero", "drop-rows", "drop-columns"}
+        "em" leaves them to a model with ``missing="em"``. "drop-columns" drops a feature from all tables if it is incomplete
+        in any.
     fill : array of shape (p,), optional
         What "mean" fills in, instead of each table's own means.
 
@@ -53,6 +54,7 @@ def handle_missing(tables: Mapping[str, Table], how: str = "error", *, fill: Arr
 
 def _ways(fill: Array | None) -> dict[str, Callable[[Table, Array], Table]]:
     return {
+        "em": _kept,
         "drop-rows": _drop_rows,
         "zero": lambda table, count: _filled(table, count, np.zeros(len(count)), "0"),
         "mean": lambda table, count: _filled(
@@ -128,6 +130,12 @@ def _filled(table: Table, count: Array, values: Array, what: str) -> Table:
         rows, columns = np.nonzero(np.isnan(filled))
         filled[rows, columns] = values[columns]
     return replace(table, values=filled, notes=(*table.notes, note))
+
+
+def _kept(table: Table, count: Array) -> Table:
+    share = 100 * int(count.sum()) / (len(table) * len(count))
+    note = f"{table.source}: {_values(int(count.sum()))} ({share:.1f} %) left out of the estimates (em)"
+    return replace(table, notes=(*table.notes, note))
 
 
 def _drop_rows(table: Table, count: Array) -> Table:

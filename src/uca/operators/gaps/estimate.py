@@ -25,7 +25,7 @@ from .normal import PULL, FullLaw, NormalFit, fit_normal
 
 @dataclass(frozen=True, eq=False)
 class Estimate:
-    """A law, and the moments that rows without gaps would be expected to have: those of the sample where nothing is missing."""
+    """A law, and the moments that rows without gaps would be expected to have: the sample's where nothing is missing."""
 
     law: NormalLaw
     moments: Moments
@@ -74,7 +74,7 @@ def estimate(rows: Array, label: str, names: Sequence[Any] | None = None) -> Est
 
 
 def law_of_complete(rows: Any, label: str) -> NormalLaw | None:
-    """The law of rows (n, p) without gaps, dense or CSR, by which those of others can be filled; None where memory is short."""
+    """The law of rows (n, p) without gaps, dense or CSR, by which others can be completed; None where memory is short."""
     n, p = rows.shape
     if n <= p:
         if not matrices_fit(int(np.sqrt(n * p)), 3):

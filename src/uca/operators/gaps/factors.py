@@ -46,22 +46,20 @@ def fit_factors(values: Array, rank: int, *, tol: float = 1e-3, max_iter: int = 
     rows = np.where(there, values, 0.0)
     weight = there.astype(float)
     mean, loadings, noise = _start(rows, weight, rank)
-    moved, step = np.inf, 0
-    for step in range(1, max_iter + 1):
+    moved, n_iter = np.inf, 0
+    while moved > tol and n_iter < max_iter:
         scores, spread = expect_factors(rows, weight, mean, loadings, noise)
         before = loadings, noise
         mean, loadings, noise = _regress(rows, weight, scores, spread, ridge)
-        moved = _moved(before, (loadings, noise))
-        if moved <= tol:
-            break
-    return FactorFit(mean, loadings, noise, step, bool(moved <= tol))
+        moved, n_iter = _moved(before, (loadings, noise)), n_iter + 1
+    return FactorFit(mean, loadings, noise, n_iter, bool(moved <= tol))
 
 
 def _start(rows: Array, weight: Array, rank: int) -> tuple[Array, Array, Array]:
     """Leading components of the rows with means in the gaps."""
     n = len(rows)
     mean = rows.sum(axis=0) / weight.sum(axis=0)
-    left, sizes, right = np.linalg.svd((rows - mean) * weight, full_matrices=False)
+    _, sizes, right = np.linalg.svd((rows - mean) * weight, full_matrices=False)
     loadings = right[:rank].T * (sizes[:rank] / np.sqrt(n))
     noise = np.maximum(1.0 - (loadings**2).sum(axis=1), 10 * LEAST_NOISE)
     return mean, loadings, noise
@@ -152,9 +150,7 @@ class FactorLaw(NormalLaw):
     def gaps(self, values: Array) -> Gaps:
         missing = np.isnan(values)
         weight = (~missing).astype(float)
-        scores, spread = expect_factors(
-            np.where(missing, 0.0, values), weight, self.shift, self.loadings, self.noise
-        )
+        scores, spread = expect_factors(np.where(missing, 0.0, values), weight, self.shift, self.loadings, self.noise)
         completed = np.where(missing, scores @ self.loadings.T + self.shift, values)
         return FactorGaps(completed, missing, spread, self.loadings, self.noise)
 

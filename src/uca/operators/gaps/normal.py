@@ -48,25 +48,23 @@ def fit_normal(values: Array, *, pull: float = PULL, tol: float = TOLERANCE, max
 
     ``pull`` is nu / n. Ends where no entry of mean and covariance moves by more than ``tol`` in a step.
     """
-    n, p = values.shape
+    n = len(values)
     patterns = Patterns(np.isnan(values))
     rows = np.where(patterns.missing, 0.0, values)
     there = n - patterns.missing.sum(axis=0)
     mean = rows.sum(axis=0) / there
     diagonal = np.where(patterns.missing, 0.0, (rows - mean) ** 2).sum(axis=0) / there
     sigma = _start(np.where(patterns.missing, 0.0, rows - mean), diagonal, n, pull)
-    scatter, moved, step = sigma, np.inf, 0
-    for step in range(1, max_iter + 1):
+    scatter, moved, n_iter = sigma, np.inf, 0
+    while moved > tol and n_iter < max_iter:
         completed, spread = expect(rows, patterns, mean, precision(sigma))
         before, earlier = mean, sigma
         mean = completed.mean(axis=0)
         centred = completed - mean
         scatter = centred.T @ centred + spread
         sigma = (scatter + pull * n * np.diag(diagonal)) / (n + pull * n)
-        moved = max(np.abs(mean - before).max(), np.abs(sigma - earlier).max())
-        if moved <= tol:
-            break
-    return NormalFit(mean, sigma, scatter, step, bool(moved <= tol))
+        moved, n_iter = max(np.abs(mean - before).max(), np.abs(sigma - earlier).max()), n_iter + 1
+    return NormalFit(mean, sigma, scatter, n_iter, bool(moved <= tol))
 
 
 def _start(filled: Array, diagonal: Array, n: int, pull: float) -> Array:

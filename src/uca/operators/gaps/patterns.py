@@ -15,7 +15,17 @@ CELLS = 4_000_000  # numbers in the small matrices of one batch
 
 @dataclass(frozen=True)
 class Batch:
-    """Patterns of one size: ``features`` (u, g) lacks in each, ``counts`` (u,) rows of each; ``rows`` and their ``pattern``."""
+    """Patterns of one size.
+
+    Attributes
+    ----------
+    features : integer array of shape (u, g)
+        What is missing in each pattern.
+    counts : integer array of shape (u,)
+        How many rows have it.
+    rows, pattern : integer arrays of shape (r,)
+        Positions of all these rows, and the pattern of each.
+    """
 
     features: Array
     counts: Array
