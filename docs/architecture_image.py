@@ -23,6 +23,7 @@ TOLD = {
     "operators.contract": "operator, pencil, units",
     "operators.eigen": "top eigenpairs, remembered products",
     "operators.sources": "memory, sparse, dask, device",
+    "operators.gaps": "missing values: laws, EM",
     "operators.representations": "covariance, reduced, implicit, product_svd",
     "means": "differences that components do not show",
     "dual": "g, Certificate",

@@ -18,7 +18,7 @@ from .._types import Array
 from .advice import Hint, TableError
 from .table import Table
 
-MISSING = ("error", "em", "mean", "median", "zero", "drop-rows", "drop-columns")
+MISSING = ("error", "mean", "median", "zero", "drop-rows", "drop-columns", "em")
 WORST = 5
 
 
@@ -28,9 +28,9 @@ def handle_missing(tables: Mapping[str, Table], how: str = "error", *, fill: Arr
     Parameters
     ----------
     tables : dict of name -> Table
-    how : {"error", "em", "mean", "median", "zero", "drop-rows", "drop-columns"}
-        "em" leaves them to a model with ``missing="em"``. "drop-columns" drops a feature from all tables if it is incomplete
-        in any.
+    how : {"error", "mean", "median", "zero", "drop-rows", "drop-columns", "em"}
+        "drop-columns" drops a feature from all tables if it is incomplete in any. "em" leaves values missing, for a model
+        with ``missing="em"``.
     fill : array of shape (p,), optional
         What "mean" fills in, instead of each table's own means.
 
