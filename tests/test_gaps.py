@@ -123,7 +123,9 @@ def test_units_and_large_means_change_nothing(shape):
     rows = with_gaps(factor_rows(*shape, 2)[0], 0.2)
     factors = 10.0 ** np.random.default_rng(0).uniform(-30, 30, shape[1])
     plain, scaled = estimate(rows, "X"), estimate(rows * factors, "X")
-    correlations = [part.moments.covariance() / np.outer(u, u) for part, u in ((plain, 1.0 + 0 * factors), (scaled, factors))]
+    correlations = [
+        part.moments.covariance() / np.outer(u, u) for part, u in ((plain, 1.0 + 0 * factors), (scaled, factors))
+    ]
     # 1e-5 is where steps of EM end.
     np.testing.assert_allclose(correlations[1], correlations[0], atol=1e-8)
     far = estimate(rows + 1e9, "X")
@@ -219,9 +221,7 @@ def test_constant_features_take_no_part():
     assert found.law.unit[-1] == 0
     np.testing.assert_array_equal(found.law.complete(rows).rows[:, -1], 3.0)
     np.testing.assert_array_equal(found.moments.scatter[-1], 0.0)
-    np.testing.assert_allclose(
-        found.moments.scatter[:-1, :-1], estimate(rows[:, :-1], "X").moments.scatter, rtol=1e-12
-    )
+    np.testing.assert_allclose(found.moments.scatter[:-1, :-1], estimate(rows[:, :-1], "X").moments.scatter, rtol=1e-12)
 
 
 def test_rows_without_values_tell_nothing_and_empty_columns_are_named():
@@ -232,7 +232,9 @@ def test_rows_without_values_tell_nothing_and_empty_columns_are_named():
     assert found.law.n_rows == 40
     np.testing.assert_array_equal(found.law.n_values, (~np.isnan(rows)).sum(axis=0))
     rows[:, [1, 3]] = np.nan
-    with pytest.raises(ValueError, match=r"background 'b' has no value in columns 'f1', 'f3': nothing .* Leave them out"):
+    with pytest.raises(
+        ValueError, match=r"background 'b' has no value in columns 'f1', 'f3': nothing .* Leave them out"
+    ):
         estimate(rows, "background 'b'", [f"f{i}" for i in range(5)])
 
 

@@ -373,7 +373,9 @@ class TestAdvice:
         with pytest.raises(TableError) as error:
             handle_missing({"t": Table("t.csv", VALUES)})
         assert error.value.advice.parts[-1] == Hint("how", MISSING[1:])
-        assert str(error.value).endswith("Choose what to do: how='mean'|'median'|'zero'|'drop-rows'|'drop-columns'|'em'")
+        assert str(error.value).endswith(
+            "Choose what to do: how='mean'|'median'|'zero'|'drop-rows'|'drop-columns'|'em'"
+        )
 
     def test_advice_of_advice_and_another_spelling(self):
         inner = Advice("use ", Hint("drop", (["x"],)))

@@ -26,6 +26,8 @@ HELD_OUT = 0.1  # share of the values that choose it
 SEED = 271_828  # of those values: no seed that a user is likely to make gaps with
 LEAST_NOISE = 0.01  # of a feature, as a share of its variance: a factor that is one feature is none
 FEWEST = 2.0  # values of a feature that a factor may rest on
+TOLERANCE = 3e-3  # of the covariance, relative, in one step; ten times less changes what fills gaps by 1e-5
+MOST_STEPS = 500
 RIDGE = 1.0  # rows' worth of a loading of 0, so that a feature with few values does not follow every factor
 
 
@@ -40,7 +42,9 @@ class FactorFit:
     converged: bool
 
 
-def fit_factors(values: Array, rank: int, *, tol: float = 1e-3, max_iter: int = 300, ridge: float = RIDGE) -> FactorFit:
+def fit_factors(
+    values: Array, rank: int, *, tol: float = TOLERANCE, max_iter: int = MOST_STEPS, ridge: float = RIDGE
+) -> FactorFit:
     """EM for values (n, p) of about unit variance, NaN where they are missing; every row and column has a value."""
     there = ~np.isnan(values)
     rows = np.where(there, values, 0.0)
@@ -91,11 +95,12 @@ def _regress(rows: Array, weight: Array, scores: Array, spread: Array, ridge: fl
 
 
 def _moved(before: tuple[Array, Array], now: tuple[Array, Array]) -> float:
-    """How far the covariance moved: factors may turn among themselves without moving it."""
+    """How far the covariance moved, relative to its size: factors may turn among themselves without moving it."""
     (old, old_noise), (new, new_noise) = before, now
-    # The Frobenius norm of LL' - KK' from r x r products, over the root of p: an entry's, on the average.
-    squares = sum(float(np.sum((a.T @ b) ** 2)) * sign for a, b, sign in ((old, old, 1), (new, new, 1), (old, new, -2)))
-    return float(np.sqrt(max(squares, 0.0) / len(new)) + np.abs(old_noise - new_noise).max())
+    # Squared Frobenius norms of LL', KK' and their product, from r x r products.
+    before_square, square, both = (float(np.sum((a.T @ b) ** 2)) for a, b in ((old, old), (new, new), (old, new)))
+    common = np.sqrt(max(before_square + square - 2.0 * both, 0.0) / max(square, np.finfo(float).tiny))
+    return float(max(common, np.sqrt(np.mean((old_noise - new_noise) ** 2))))
 
 
 def choose_rank(values: Array, ranks: Sequence[int] = RANKS, seed: int = SEED) -> int:
