@@ -211,6 +211,23 @@ class TestInput:
         with pytest.raises(ValueError, match="path holds rows out, and values are missing there"):
             SparseUCA(missing="em").path([2], gapped[0], backgrounds=gapped[1])
 
+    def test_scores_of_what_is_not_missing_but_wrong(self, gapped):
+        model = UCA(2, missing="em").fit(gapped[0], backgrounds=gapped[1])
+        rows = gapped[0].copy()
+        rows[7, 2] = np.inf
+        with pytest.raises(ValueError, match="X contains 1 infinity .inf., the first at row 7, column 2"):
+            model.transform(rows)
+        with (
+            pytest.raises(ValueError, match="X has values so large that their sum overflows"),
+            np.errstate(over="ignore"),
+        ):
+            model.transform(np.vstack([gapped[0], np.full((1, 8), 1.7e308) * np.sign(model.components_[0])]))
+
+    def test_matrices_that_do_not_fit(self, gapped, monkeypatch):
+        monkeypatch.setattr("uca.operators.representations.estimated.matrices_fit", lambda p, n: False)
+        with pytest.raises(MemoryError, match="missing='em' holds a 8 x 8 matrix for each of 2 datasets"):
+            UCA(missing="em").fit(gapped[0], backgrounds=gapped[1])
+
     def test_streams_have_no_gaps(self, whole, gapped):
         model = UCA(missing="em").partial_fit(whole[0], backgrounds=whole[1])
         np.testing.assert_allclose(

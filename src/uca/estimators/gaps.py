@@ -80,13 +80,13 @@ def target_law(held: Representation, target: Any, label: str) -> NormalLaw | Non
 
 def completed_scores(rows: Any, scores: Array, law: NormalLaw | None, score: Callable[[Array], Array]) -> Array:
     """Scores (n, k) in which rows with gaps have those of their conditional means; all others stay as they are."""
-    bad = ~np.isfinite(scores).all(axis=1)
     if law is None:
         raise_not_finite(rows, "X")
+    refuse_infinite(rows, "X")
+    bad = ~np.isfinite(scores).all(axis=1)
     some = rows.tocsr()[bad].toarray() if sparse.issparse(rows) else rows[bad]
-    if not np.isnan(some).any(axis=1).all():  # overflow
-        raise_not_finite(some, "X")
-    refuse_infinite(some, "X")
+    if not np.isnan(some).any(axis=1).all():
+        raise_counts(0, 0, None, "X")  # values that overflow
     assert law is not None
     empty = int(np.isnan(some).all(axis=1).sum())
     if empty:

@@ -12,7 +12,7 @@ from scipy import sparse
 from sklearn.exceptions import ConvergenceWarning
 
 from ..._containers import float_dtype
-from ..._memory import check_matrices_fit, matrices_fit
+from ..._memory import matrices_fit
 from ..._readable import listed
 from ..._types import Array
 from ..statistics.blocks import two_sum
@@ -46,7 +46,6 @@ def estimate(rows: Array, label: str, names: Sequence[Any] | None = None) -> Est
     Where rows are more than features, a covariance of all of them, with a light pull towards its diagonal; else a factor
     model.
     """
-    check_matrices_fit(rows.shape[1], 1, "missing='em'")
     check_columns(rows, label, names)
     rows, dtype = rows[~np.isnan(rows).all(axis=1)], float_dtype(rows.dtype)
     values, parts = _standardised(rows.astype(float), dtype)

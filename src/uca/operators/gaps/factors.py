@@ -23,6 +23,8 @@ from .law import Gaps, NormalLaw
 
 RANKS = (1, 2, 3, 5, 7, 10, 15, 20)  # numbers of factors that are tried
 HELD_OUT = 0.1  # share of the values that choose it
+MOST_FEATURES = 1_000  # that choose it
+PATIENCE = 2  # larger numbers of factors in a row that predict worse, after which no more are tried
 SEED = 271_828  # of those values: no seed that a user is likely to make gaps with
 LEAST_NOISE = 0.01  # of a feature, as a share of its variance: a factor that is one feature is none
 FEWEST = 2.0  # values of a feature that a factor may rest on
@@ -74,7 +76,8 @@ def expect_factors(rows: Array, weight: Array, mean: Array, loadings: Array, noi
     r = loadings.shape[1]
     scaled = loadings / noise[:, np.newaxis]
     products = (loadings[:, :, np.newaxis] * scaled[:, np.newaxis, :]).reshape(len(noise), r * r)
-    spread = np.linalg.inv(np.eye(r) + (weight @ products).reshape(-1, r, r))
+    known = products.sum(axis=0, keepdims=True) if weight.all() else weight @ products  # alike in all complete rows
+    spread = np.broadcast_to(np.linalg.inv(np.eye(r) + known.reshape(-1, r, r)), (len(rows), r, r))
     pushed = (weight * (rows - mean)) @ scaled
     return np.einsum("nrs,ns->nr", spread, pushed), spread
 
@@ -85,7 +88,9 @@ def _regress(rows: Array, weight: Array, scores: Array, spread: Array, ridge: fl
     both = np.column_stack([scores, np.ones(n)])
     squares = both[:, :, np.newaxis] * both[:, np.newaxis, :]
     squares[:, :r, :r] += spread
-    moments = (weight.T @ squares.reshape(n, -1)).reshape(-1, r + 1, r + 1)
+    flat = squares.reshape(n, -1)
+    moments = flat.sum(axis=0, keepdims=True) if weight.all() else weight.T @ flat
+    moments = moments.reshape(-1, r + 1, r + 1)
     moments[:, range(r), range(r)] += ridge
     cross = (weight * rows).T @ both
     solved = np.linalg.solve(moments, cross[:, :, np.newaxis])[:, :, 0]
@@ -105,16 +110,24 @@ def _moved(before: tuple[Array, Array], now: tuple[Array, Array]) -> float:
 
 def choose_rank(values: Array, ranks: Sequence[int] = RANKS, seed: int = SEED) -> int:
     """The number of factors that predicts values best which are held out, a tenth of all that are there."""
+    rng = np.random.default_rng(seed)
+    if values.shape[1] > MOST_FEATURES:  # as many show a factor well enough
+        values = values[:, np.sort(rng.choice(values.shape[1], size=MOST_FEATURES, replace=False))]
+        values = values[~np.isnan(values).all(axis=1)]
     n, p = values.shape
     there = ~np.isnan(values)
-    held = there & (np.random.default_rng(seed).random((n, p)) < HELD_OUT)
+    held = there & (rng.random((n, p)) < HELD_OUT)
     held[:, (there & ~held).sum(axis=0) < FEWEST] = False
     held[~(there & ~held).any(axis=1)] = False
     tried = [rank for rank in ranks if rank < min(n, p)] or [1]
     if not held.any():
         return tried[0]
-    part = np.where(held, np.nan, values)
-    return min(tried, key=lambda rank: _error(part, values, held, rank))
+    part, errors = np.where(held, np.nan, values), []
+    for rank in tried:
+        errors.append(_error(part, values, held, rank))
+        if len(errors) - 1 - int(np.argmin(errors)) == PATIENCE:
+            break
+    return tried[int(np.argmin(errors))]
 
 
 def _error(part: Array, values: Array, held: Array, rank: int) -> float:

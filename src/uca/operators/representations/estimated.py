@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ..._memory import check_dense_fits, check_matrices_fit
+from ..._memory import check_dense_fits, matrices_fit
 from ..._types import Array
 from ..gaps.estimate import Estimate, estimate, has_gaps
 from ..statistics.moments import Moments
@@ -30,7 +30,11 @@ def build_estimated(
 
     ``names`` are those of the features, for errors. Rows have at least one value each, none of them infinite.
     """
-    check_matrices_fit(arrays[0].shape[1], len(arrays), "missing='em'")
+    if not matrices_fit(arrays[0].shape[1], len(arrays)):
+        raise MemoryError(
+            f"missing='em' holds a {arrays[0].shape[1]:,} x {arrays[0].shape[1]:,} matrix for each of {len(arrays)} "
+            "datasets, which do not fit in memory: select features, or fill the gaps and fit without it"
+        )
     found = [
         estimate(in_memory(array), label, names) if has_gaps(array) else _complete(array, label)
         for array, label in zip(arrays, labels, strict=True)
