@@ -88,7 +88,8 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         Parameters
         ----------
         X : array, sparse matrix, table, mapped file or dask array of shape (n, p)
-            The target. Nothing is copied; sparse data stays sparse.
+            The target. Nothing is copied; sparse data stays sparse. With ``missing="em"`` values may be missing, here and in
+            backgrounds.
         y : ignored
             Pipelines and searches of scikit-learn pass it to every step. Any other call that gives it gets a warning:
             groups are told apart by ``X`` and ``backgrounds``, not by labels.
