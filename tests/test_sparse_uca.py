@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gc
 import itertools
+import json
 import pickle
 import types
 import weakref
@@ -283,6 +284,7 @@ class TestElsewhere:
         assert test.n_unique_ == 1
         noise = uniqueness_test(data[1][:100], data[1][100:], n_components=1, model=SparseUCA(n_nonzero=3), n_splits=5)
         assert noise.n_unique_ == 0
+        assert "not studied" not in test.sentence
 
     def test_halves_are_searched_again(self, data, monkeypatch):
         """With the features of the whole fit, rows held out would not be held out of the choice."""
@@ -321,6 +323,24 @@ class TestElsewhere:
         assert [result.method for result in found] == ["PCA", "cPCA", "cPCA++", "UCA", "sparse UCA (3)"]
         assert np.count_nonzero(found[-1].model.components_[0]) == 3
         assert len(compare(data[0], {"control": data[1]})) == 4
+
+    def test_program(self, data, tmp_path):
+        pytest.importorskip("typer", reason="pip install 'unique-component-analysis[cli]'")
+        from commands import good
+
+        for name, rows in zip(("t", "b"), data, strict=True):
+            pd.DataFrame(rows, columns=[f"gene{i}" for i in range(12)]).to_csv(tmp_path / f"{name}.csv", index=False)
+        out = tmp_path / "out"
+        told = good("fit", tmp_path / "t.csv", "-b", tmp_path / "b.csv", "--sparse", 3, "-k", 1, "-o", out).output
+        (named,) = (line for line in told.splitlines() if line.startswith("UC1:"))
+        assert set(named.removeprefix("UC1: ").split(", ")) == {"gene1", "gene4", "gene7"}
+        assert "Proven: no component of 3 features" in told
+        found = json.loads((out / "summary.json").read_text())
+        assert set(found["components"][0]["features"]) == {"gene1", "gene4", "gene7"}
+        weights = pd.read_csv(out / "components.csv", index_col="feature")["UC1"]
+        assert np.count_nonzero(weights) == 3
+        assert not np.signbit(weights[weights == 0]).any()
+        assert named in good("info", out / "model.skops").output
 
     def test_report(self, data, tmp_path):
         pytest.importorskip("plotly", reason="pip install 'unique-component-analysis[report]'")

@@ -75,7 +75,7 @@ def fit(
             model = fit_model(study, how, parameters, steps)
         seconds = time.perf_counter() - started
         summary = {
-            **describe(model),
+            **describe(model, study.target.features),
             "means": describe_means(model, study.target.features),
             **made_from(study),
             "labels": study.label_name,

@@ -135,7 +135,7 @@ class SparseUCA(BoundedTransformer):
         lost = any(result.certificate.status == Status.ROUNDING for result in results)
         if lost and (sharper := problem.sharper()) is not None:
             return self._solve(sharper)
-        components = fix_signs(np.hstack([result.vectors for result in results]).T)
+        components = fix_signs(np.hstack([result.vectors for result in results]).T) + 0.0  # no entry is -0.0
         inside = [replace(result, vectors=covariances.entries.inside(result.vectors)) for result in results]
         fitted = self._attributes(problem, inside, components.astype(problem.dtype, copy=False))
         fitted["support_"] = _supports(components, problem.data)
