@@ -6,7 +6,7 @@ OLDEST := .venv-oldest
 # Tests side by side, a lane for each core; LANES= for one after the other.
 LANES := -n auto --dist worksteal
 
-.PHONY: help demo test test-slow test-machines test-oldest test-sdist paper docs bench bench-save bench-compare study missing dist release lint types format check clean
+.PHONY: help demo test test-slow test-machines test-oldest test-sdist paper docs bench bench-save bench-compare study sparse missing dist release lint types format check clean
 
 help:
 	@echo "make demo       install, then run the main job on embedded data (figure and report in out/)"
@@ -22,6 +22,7 @@ help:
 	@echo "make bench      time and memory against PCA and other packages, as ratios (bench-save: renew the docs)"
 	@echo "make bench-compare A=v0.1.0 B=HEAD  two commits in turns: time and memory (COMPARE='--only wide --repeats 3')"
 	@echo "make study      is the test of uniqueness right? simulations, 90 minutes (STUDY=--quick: minutes; STUDY=--save: renew the docs)"
+	@echo "make sparse     sparse components: proofs, time, other ways to them, minutes (SPARSE=--save: renew the docs)"
 	@echo "make missing    what gaps do to components, by filling and by EM (MISSING=--save: renew the docs; MISSING=--levels: of the test)"
 	@echo "make dist       source distribution and wheel in out/dist, checked by twine"
 	@echo "make release VERSION=X.Y.Z  is everything ready? checks, build, install (RELEASE=--tag: make the tag; nothing is pushed)"
@@ -111,6 +112,10 @@ bench-compare: $(VENV)/.test
 # Levels, power and errors of uca.inference. Mouse data is looked for in UCA_DATA, then in the cache.
 study: $(VENV)/.test
 	$(BIN)/python -W ignore -m benchmarks.inference.study $(STUDY)
+
+# Sparse components. Mouse data is looked for in UCA_DATA, then in the cache.
+sparse: $(VENV)/.test
+	$(BIN)/python -m benchmarks.sparse.study $(SPARSE)
 
 # Figures of docs/missing-values.md. Mouse data is looked for in UCA_DATA, then in the cache.
 missing: $(VENV)/.test

@@ -97,3 +97,15 @@ def test_is_it_real(run, capsys):
 def test_every_example_is_tested():
     tested = {name[5:] for name in globals() if name.startswith("test_") and name != "test_every_example_is_tested"}
     assert {path.stem.removeprefix("plot_") for path in EXAMPLES.glob("*.py")} == tested
+
+
+def test_sparse_components(run, capsys):
+    names = run("plot_sparse_components")
+    assert names["n_figures"] == 2
+    assert set(names["sparse"].support_[0]) == set(names["response_genes"])
+    assert names["sparse"].certificate_.status == "optimal"
+    assert "Proven: no component of 5 features" in capsys.readouterr().out
+    path = names["path"]
+    held_out = dict(zip(path.n_nonzero.tolist(), path.held_out, strict=True))
+    assert held_out[5] > 1.3 * held_out[3]
+    assert held_out[8] < 1.1 * held_out[5]

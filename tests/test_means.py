@@ -199,4 +199,5 @@ def test_program_and_report_say_it(rng, tmp_path, monkeypatch):
     assert 'id="means"' in page
     assert "a t-test or limma does" in page
     assert "a t-test or limma does" in run("test", *files).output
+    assert run("fit", *files, "--test", "--out", "tested").output.count("a t-test or limma does") == 1
     assert "a t-test or limma does" in run("info", "found/model.skops").output

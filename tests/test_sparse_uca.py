@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import gc
 import itertools
+import json
 import pickle
+import types
+import weakref
 
 import numpy as np
 import pytest
@@ -196,7 +200,7 @@ class TestPath:
 
     def test_model_stays_and_rows_may_be_given(self, data, found):
         model = SparseUCA(2, n_nonzero=4).fit(data[0], backgrounds={"control": data[1]})
-        before = {name: value for name, value in vars(model).items() if name != "_problem"}
+        before = {name: value for name, value in vars(model).items() if name not in ("_problem", "_seen")}
         model.path([3])
         assert all(vars(model)[name] is value for name, value in before.items())
         again = SparseUCA().path(SIZES, data[0], backgrounds={"control": data[1]})
@@ -204,10 +208,46 @@ class TestPath:
         with pytest.raises(ValueError, match="has no data"):
             pickle.loads(pickle.dumps(model)).path([3])
 
+    def test_rows_stay_with_the_user(self, data):
+        """A model keeps none: what it can reach holds no table, and without the user's there is nothing to hold out."""
+        target, background = (rows.copy() for rows in data)
+        model = SparseUCA(1, n_nonzero=3).fit(target, backgrounds=[background])
+        inside, ends = model.path([3]), model.path([3], target, backgrounds=[background])
+        np.testing.assert_array_equal(inside.held_out, ends.held_out)
+        assert not any(rows is target or rows is background for rows in reachable(model))
+        gone = weakref.ref(background)
+        del background
+        assert gone() is None
+        found = model.path([3])
+        assert found.held_out is None
+        assert found.variance == pytest.approx(inside.variance, rel=1e-12)
+
+    @pytest.mark.parametrize("given", ["mapping", "tables", "lists"])
+    def test_tables_as_they_were_given(self, data, given):
+        target, background = data
+        if given == "mapping":
+            backgrounds = {"control": background}
+        elif given == "tables":
+            target, backgrounds = pd.DataFrame(target), pd.DataFrame(background)
+        else:
+            target, backgrounds = target.tolist(), background.tolist()
+        found = SparseUCA(1, n_nonzero=3).fit(target, backgrounds=backgrounds).path([3])
+        assert (found.held_out is None) == (given == "lists")
+        assert found.background_names == (("control",) if given == "mapping" else ("background1",))
+
+    def test_wide_rows_that_are_gone(self, monkeypatch):
+        monkeypatch.setattr("uca.estimators.sparse_uca.MANY", 10)
+        rng = np.random.default_rng(3)
+        model = SparseUCA(1, n_nonzero=2).fit(rng.normal(size=(6, 50)), backgrounds=rng.normal(size=(6, 50)))
+        assert model.representation_ == "reduced"
+        with pytest.raises(ValueError, match="has no data"):
+            model.path([2])
+
     def test_groups_stay_together(self, data):
         target, background = data
         subjects = np.arange(200) // 10
-        model = SparseUCA(1).fit(np.repeat(target[::10], 10, axis=0), backgrounds=background)
+        target = np.repeat(target[::10], 10, axis=0)
+        model = SparseUCA(1).fit(target, backgrounds=background)
         found = model.path([3], groups=[subjects, None])
         assert found.grouped
         assert found.held_out[0] != model.path([3]).held_out[0]
@@ -244,6 +284,7 @@ class TestElsewhere:
         assert test.n_unique_ == 1
         noise = uniqueness_test(data[1][:100], data[1][100:], n_components=1, model=SparseUCA(n_nonzero=3), n_splits=5)
         assert noise.n_unique_ == 0
+        assert "not studied" not in test.sentence
 
     def test_halves_are_searched_again(self, data, monkeypatch):
         """With the features of the whole fit, rows held out would not be held out of the choice."""
@@ -282,6 +323,24 @@ class TestElsewhere:
         assert [result.method for result in found] == ["PCA", "cPCA", "cPCA++", "UCA", "sparse UCA (3)"]
         assert np.count_nonzero(found[-1].model.components_[0]) == 3
         assert len(compare(data[0], {"control": data[1]})) == 4
+
+    def test_program(self, data, tmp_path):
+        pytest.importorskip("typer", reason="pip install 'unique-component-analysis[cli]'")
+        from commands import good
+
+        for name, rows in zip(("t", "b"), data, strict=True):
+            pd.DataFrame(rows, columns=[f"gene{i}" for i in range(12)]).to_csv(tmp_path / f"{name}.csv", index=False)
+        out = tmp_path / "out"
+        told = good("fit", tmp_path / "t.csv", "-b", tmp_path / "b.csv", "--sparse", 3, "-k", 1, "-o", out).output
+        (named,) = (line for line in told.splitlines() if line.startswith("UC1:"))
+        assert set(named.removeprefix("UC1: ").split(", ")) == {"gene1", "gene4", "gene7"}
+        assert "Proven: no component of 3 features" in told
+        found = json.loads((out / "summary.json").read_text())
+        assert set(found["components"][0]["features"]) == {"gene1", "gene4", "gene7"}
+        weights = pd.read_csv(out / "components.csv", index_col="feature")["UC1"]
+        assert np.count_nonzero(weights) == 3
+        assert not np.signbit(weights[weights == 0]).any()
+        assert named in good("info", out / "model.skops").output
 
     def test_report(self, data, tmp_path):
         pytest.importorskip("plotly", reason="pip install 'unique-component-analysis[report]'")
@@ -327,6 +386,17 @@ class TestBounds:
             InfeasibleBoundsError, match=r"background 'control' has bound 1e-06, the smallest attainable"
         ):
             SparseUCA(1, n_nonzero=3, bound=1e-6).fit(target, backgrounds={"control": background})
+
+
+def reachable(model):
+    """Everything that a model refers to, directly or not."""
+    found, left = {}, [model.__dict__]
+    while left:
+        thing = left.pop()
+        if id(thing) not in found and not isinstance(thing, type | types.ModuleType | types.FunctionType):
+            found[id(thing)] = thing
+            left += gc.get_referents(thing)
+    return found.values()
 
 
 def minimum(rows, k):

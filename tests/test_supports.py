@@ -11,7 +11,7 @@ from test_reference import datasets
 
 from uca import solve_dual
 from uca.solvers.infeasible import InfeasibleBoundsError
-from uca.supports import SparseProblem, best_support
+from uca.supports import SparseProblem, best_support, levels
 from uca.supports.beam import grow
 from uca.supports.bordered import Bordered, distinct, pairs
 from uca.supports.levels import _thresholds, all_supports
@@ -156,7 +156,7 @@ class TestLevels:
         values = {support: top(c, support) for support in combinations(range(9), k)}
         ranked = sorted(values.values(), reverse=True)
         for tau in (ranked[0], ranked[3], ranked[len(ranked) // 3]):
-            found = {tuple(row) for row in all_supports(c, k, tau, NEVER)}
+            found = {tuple(row) for row in all_supports(c, k, tau, NEVER).supports}
             assert {support for support, value in values.items() if value >= tau} <= found
 
     def test_thresholds_are_kept_by_some_subset(self):
@@ -167,7 +167,23 @@ class TestLevels:
                 assert max(top(c, part) for part in combinations(support, k - 1)) >= threshold - 1e-12
 
     def test_out_of_time(self):
-        assert all_supports(contrast(0), 5, -10.0, time.perf_counter() - 1) is None
+        found = all_supports(contrast(0), 5, -10.0, time.perf_counter() - 1)
+        assert found.supports is None
+        assert found.out_of_time
+
+    def test_too_many_are_foreseen(self, monkeypatch):
+        """Given up before the largest level, and that is not for want of time."""
+        monkeypatch.setattr(levels, "MOST", 20)
+        monkeypatch.setattr(levels, "DEAR", 0)
+        found = all_supports(contrast(0), 5, -10.0, NEVER)
+        assert found.supports is None
+        assert not found.out_of_time
+
+    def test_what_is_foreseen(self):
+        assert levels._foreseen([10, 100], 5) == 100  # two levels say nothing
+        assert levels._foreseen([10, 100, 500], 5) == 500 * 2.5 * 1.25  # factors 10, 5, then 2.5, 1.25, .625
+        assert levels._foreseen([10, 100, 500], 1) == 500 * 2.5
+        assert levels._foreseen([10, 5, 0], 3) == 0
 
 
 class TestUpperBounds:

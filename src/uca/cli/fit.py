@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from copy import copy
+from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
 from typing import Annotated, Any
@@ -75,7 +76,7 @@ def fit(
             model = fit_model(study, how, parameters, steps)
         seconds = time.perf_counter() - started
         summary = {
-            **describe(model),
+            **describe(model, study.target.features),
             "means": describe_means(model, study.target.features),
             **made_from(study),
             "labels": study.label_name,
@@ -96,7 +97,8 @@ def fit(
             summary["files"] = [name for name in FILES if (folder / name).exists() or name == "summary.json"]
             (folder / "summary.json").write_text(json_text(summary), encoding="utf-8")
     if tell(summary, quiet=output.quiet, as_json=output.as_json):
-        _show(summary, tables.table, out)
+        # Means that differ are told by the fit, once.
+        _show(summary, None if tested is None else replace(tested, means=None).sentence, tables.table, out)
 
 
 def fit_model(study: Study, how: o.Model, parameters: dict[str, Any], steps: Steps) -> BoundedTransformer:
@@ -160,10 +162,10 @@ def _named(model: BoundedTransformer, features: tuple[str, ...] | None) -> Bound
     return model
 
 
-def _show(summary: dict[str, Any], table: Path, out: Path) -> None:
+def _show(summary: dict[str, Any], tested: str | None, table: Path, out: Path) -> None:
     show(summary)
-    if "test" in summary:
-        line(summary["test"]["sentence"])
+    if tested is not None:
+        line(tested)
     line(f"wrote {out}: {', '.join(summary['files'])}")
-    if "test" not in summary:
+    if tested is None:
         line(f"Is it real? uca test {table} ... checks the components on held-out rows")

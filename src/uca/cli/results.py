@@ -64,15 +64,15 @@ def csv_text(header: list[str], rows: Any) -> str:
     return text.getvalue()
 
 
-def describe(model: ContrastiveTransformer) -> dict[str, Any]:
-    """What a fitted model found, as plain numbers and text for JSON."""
+def describe(model: ContrastiveTransformer, features: Sequence[str] | None = None) -> dict[str, Any]:
+    """What a fitted model found, as plain numbers and text for JSON; ``features`` where the model has no names."""
     known: dict[str, Any] = {
         "method": type(model).__name__,
         "parameters": {key: _plain(value) for key, value in model.get_params().items() if not callable(value)},
         "n_samples": model.n_samples_,
         "n_features": model.n_features_in_,
         "backgrounds": _backgrounds(model),
-        "components": _components(model),
+        "components": _components(model, getattr(model, "feature_names_in_", features)),
     }
     if hasattr(model, "alpha_"):
         known["alpha"] = float(model.alpha_)
@@ -139,7 +139,16 @@ def _expected(model: ContrastiveTransformer, i: int) -> dict[str, Any]:
     return {"expected_background_variance": {name: _finite(value) for name, value in named}}
 
 
-def _components(model: ContrastiveTransformer) -> list[dict[str, Any]]:
+def _chosen(model: ContrastiveTransformer, i: int, names: Sequence[str] | None) -> dict[str, Any]:
+    """The features of a sparse component, the largest loading first."""
+    if not hasattr(model, "support_"):
+        return {}
+    loadings = model.components_[i]
+    order = np.argsort(-np.abs(loadings), kind="stable")[: np.count_nonzero(loadings)]
+    return {"features": [f"feature{j + 1}" if names is None else str(names[j]) for j in order.tolist()]}
+
+
+def _components(model: ContrastiveTransformer, names: Sequence[str] | None) -> list[dict[str, Any]]:
     return [
         {
             "name": name,
@@ -151,6 +160,7 @@ def _components(model: ContrastiveTransformer) -> list[dict[str, Any]]:
                 for key, value in zip(model.background_names_, model.background_variance_[i], strict=True)
             },
             **_expected(model, i),
+            **_chosen(model, i, names),
         }
         for i, name in enumerate(component_names(model))
     ]
@@ -170,12 +180,7 @@ def show(found: dict[str, Any]) -> None:
     rows = "?" if found["n_samples"] is None else found["n_samples"]
     line(f"{found['method']}: target {rows} x {found['n_features']}, {len(backgrounds)} background(s)")
     if any("lambda" in row for row in backgrounds):
-        used = [f"{row['rows_used']:.3g}" if row.get("rows_used") is not None else "?" for row in backgrounds]
-        weights = [
-            (row["name"], f"{row['lambda']:.6g}", f"{row['bound']:.4g}", rows)
-            for row, rows in zip(backgrounds, used, strict=True)
-        ]
-        print_table(["background", "lambda", "bound", "rows used up"], weights)
+        _print_backgrounds(backgrounds)
     bounds = [row.get("bound", np.inf) for row in backgrounds]
     variances = np.array([list(row["background_variance"].values()) for row in components])
     above = exceeds_bound(variances, bounds)
@@ -193,6 +198,9 @@ def show(found: dict[str, Any]) -> None:
             for row, *pair in zip(components, variances, above.tolist(), strict=True)
         ],
     )
+    for row in components:
+        if "features" in row:
+            line(f"{row['name']}: {', '.join(row['features'])}")
     if above.any():
         line("* more than the bound: only the first component is bound, --components sequential bounds them all")
     if new:
@@ -211,6 +219,16 @@ def show(found: dict[str, Any]) -> None:
     show_means(found["means"])
     if "alpha" in found:
         line(f"alpha {found['alpha']:.4g}")
+
+
+def _print_backgrounds(backgrounds: list[dict[str, Any]]) -> None:
+    heads, known = ["background", "lambda", "bound"], any("rows_used" in row for row in backgrounds)
+    rows = [[row["name"], f"{row['lambda']:.6g}", f"{row['bound']:.4g}"] for row in backgrounds]
+    if known:
+        used = [row.get("rows_used") for row in backgrounds]
+        rows = [[*row, "?" if n is None else f"{n:.3g}"] for row, n in zip(rows, used, strict=True)]
+        heads.append("rows used up")
+    print_table(heads, rows)
 
 
 def _predictions(row: dict[str, Any]) -> list[str]:

@@ -369,4 +369,4 @@ def features(data: Datasets) -> dict[str, Any]:
 
 
 def _is_fitted_name(name: str) -> bool:
-    return (name.endswith("_") and not name.startswith("_")) or name in ("_stream", "_problem")
+    return (name.endswith("_") and not name.startswith("_")) or name in ("_stream", "_problem", "_seen")

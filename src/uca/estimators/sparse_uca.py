@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
@@ -23,6 +23,7 @@ from .base import component_names, represent
 from .bounded import BoundedTransformer
 from .gaps import without_empty_rows
 from .problem import Problem
+from .seen import Seen
 from .sparse_component import MANY, Covariances, SparseCertificate
 from .sparsity import SparsityPath
 
@@ -137,15 +138,27 @@ class SparseUCA(BoundedTransformer):
         lost = any(result.certificate.status == Status.ROUNDING for result in results)
         if lost and (sharper := problem.sharper()) is not None:
             return self._solve(sharper)
-        components = fix_signs(np.hstack([result.vectors for result in results]).T)
+        components = fix_signs(np.hstack([result.vectors for result in results]).T) + 0.0  # no entry is -0.0
         inside = [replace(result, vectors=covariances.entries.inside(result.vectors)) for result in results]
         fitted = self._attributes(problem, inside, components.astype(problem.dtype, copy=False))
         fitted["support_"] = _supports(components, problem.data)
-        refitted = problem.n_rows is None and bool(
-            problem.data and problem.data.tables
-        )  # by the hundred: nothing is kept
-        kept = {} if refitted else {"_problem": problem}
-        return {**fitted, "expected_background_variance_": None, "rows_used_": None, **kept}
+        return {**fitted, "expected_background_variance_": None, "rows_used_": None, **self._kept(problem)}
+
+    @staticmethod
+    def _kept(problem: Problem) -> dict[str, Any]:
+        """The covariances, for :meth:`path`; no rows, and nothing that is refitted by the hundred."""
+        rows = bool(problem.data and problem.data.tables)
+        if problem.held.name != "covariance" or (rows and problem.n_rows is None):
+            return {}
+        columns = None if problem.data is None else problem.data.columns
+        data = Datasets({}, problem.pencil.n_features, columns)
+        return {"_problem": replace(problem, held=replace(problem.held, sharper=None), n_rows=None, data=data)}
+
+    def fit(self, X: Rows, y: Any = None, *, backgrounds: Backgrounds = None) -> Self:
+        """Search the features of each component; parameters as in :meth:`uca.UCA.fit`."""
+        super().fit(X, y, backgrounds=backgrounds)
+        self._seen = Seen.of(X, backgrounds)
+        return self
 
     def _results(self, covariances: Covariances, n: int) -> list[DualResult]:
         """The first ``n`` components."""
@@ -179,8 +192,8 @@ class SparseUCA(BoundedTransformer):
         n_nonzero : sequence of int
             Numbers of features, such as ``[3, 5, 10, 20]``.
         X, backgrounds : optional
-            As in :meth:`fit`. Default: what the model was fitted on; it keeps a reference to that until it is copied, saved
-            or pickled.
+            As in :meth:`fit`. Default: what the model was fitted on, if you still hold it. A model keeps no rows: where
+            yours are gone, nothing is held out.
         groups : optional
             Which rows belong together: a list with one sequence of labels for each dataset, target first. Give it where
             rows are repeated measurements.
@@ -213,9 +226,14 @@ class SparseUCA(BoundedTransformer):
     def _fitted_problem(self) -> Problem:
         check_is_fitted(self)
         _ = self.components_  # a stream is solved when it is first asked for
+        seen: Seen | None = self.__dict__.get("_seen")
+        tables = None if seen is None else seen.tables()
+        if tables is not None:
+            return self._problem_of(*tables)
         if "_problem" not in self.__dict__:
             raise ValueError(
-                "this model was copied or loaded and has no data: path(n_nonzero, X, backgrounds=...) takes it"
+                "this model has no data (it was copied or loaded, or the tables of its fit are gone): "
+                "path(n_nonzero, X, backgrounds=...) takes them"
             )
         problem: Problem = self.__dict__["_problem"]
         return problem
@@ -236,7 +254,7 @@ class SparseUCA(BoundedTransformer):
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()
-        return {name: value for name, value in state.items() if name != "_problem"}
+        return {name: value for name, value in state.items() if name not in ("_problem", "_seen")}
 
 
 def _supports(components: Array, data: Datasets | None) -> list[Array]:

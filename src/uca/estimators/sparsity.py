@@ -81,7 +81,7 @@ class SparsityPath:
         proven = sum(certificate.status == "optimal" for certificate in self.certificates)
         told = f"{proven} of {len(self.certificates)} proven to be the best with so many features"
         if self.held_out is None:
-            return f"{told}. There are no rows to hold out."
+            return f"{told}. There are no rows to hold out: path(..., X, backgrounds=...) takes them."
         who = "subjects" if self.grouped else "rows"
         return (
             f"{told}. Held out: the search was repeated without each of {self.n_folds} folds of {who}, and its component "

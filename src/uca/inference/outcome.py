@@ -12,7 +12,7 @@ from ..estimators.summary import Summary, text_table
 from ..means import ELSEWHERE, MeanDifferences
 from .cautions import RowFacts
 
-PARAMETERS = ("center", "scale", "bound", "components")  # of the model, that a result depends on
+PARAMETERS = ("center", "scale", "bound", "components", "n_nonzero")  # of the model, that a result depends on
 FEW = 30  # rows or subjects below which the result says that they are few
 
 
@@ -184,6 +184,8 @@ class UniquenessTest:
     def _unstudied(self) -> str:
         """Settings of the model for which the level was not simulated."""
         told = {"center": True, "bound": "mean", "components": "joint"}
+        if "n_nonzero" in self.parameters:  # studied for components of few features, each of which keeps the bounds
+            told["components"] = "sequential"
         other = [
             f"{name}={self.parameters[name]!r}" for name, usual in told.items() if self.parameters.get(name) != usual
         ]

@@ -16,11 +16,16 @@ the larger one of ``[[mu_S, o], [o, h_f]]``, where h_f bounds C on any f feature
 squared couplings to S.
 
 Thresholds are lowered by ``SLACK`` for rounding, which can only add supports.
+
+A level is larger than the one before by a factor that itself falls from level to level, by about the same share each time.
+So the largest level can be foreseen from three of them, and where it is far too large the proof is given up early.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -31,10 +36,21 @@ from .threshold import bounds_by_size
 
 SLACK = 1e-9  # of thresholds, relative to the largest entry of the contrast
 MOST = 2_000_000  # supports of one level
+HOPELESS = 4.0  # times that many, foreseen: given up
+LEVELS_BEFORE = 3  # that a foresight needs
+DEAR = 5e7  # numbers that make up a level, below which the next one costs little: it is made, whatever is foreseen
 
 
-def all_supports(contrast: Array, k: int, tau: float, deadline: float) -> Array | None:
-    """Every support of ``k >= 2`` features with ``lambda_max >= tau``, and perhaps more, (n, k).
+@dataclass(frozen=True)
+class Listed:
+    """Supports that were not ruled out, (n, k); None where there are too many of them, or no time."""
+
+    supports: Array | None
+    out_of_time: bool = False
+
+
+def all_supports(contrast: Array, k: int, tau: float, deadline: float) -> Listed:
+    """Every support of ``k >= 2`` features with ``lambda_max >= tau``, and perhaps more.
 
     None where there are too many on some level, or the moment ``deadline`` of ``time.perf_counter`` comes first.
     """
@@ -43,14 +59,30 @@ def all_supports(contrast: Array, k: int, tau: float, deadline: float) -> Array 
     further = bounds_by_size(contrast, k)
     supports, values = pairs(contrast)
     supports = supports[values >= thresholds[2]]
+    counts = [len(supports)]
     for r in range(2, k):
-        if len(supports) > MOST:
-            return None
+        if counts[-1] * r * len(contrast) > DEAR and _foreseen(counts, k - r) > HOPELESS * MOST:
+            return Listed(None)
         larger = _next(contrast, supports, thresholds[r + 1], tau - slack, further[k - r], k - r, deadline)
-        if larger is None:
-            return None
-        supports = larger
-    return supports
+        if larger.supports is None:
+            return larger
+        supports = larger.supports
+        counts.append(len(supports))
+    return Listed(supports)
+
+
+def _foreseen(counts: Sequence[int], n_further: int) -> float:
+    """The largest of so many further levels, from the numbers of supports of those before; nothing rests on it."""
+    if len(counts) < LEVELS_BEFORE or not counts[-1]:
+        return float(counts[-1])
+    factor, before = counts[-1] / counts[-2], counts[-2] / counts[-3]
+    fall, largest = min(factor / before, 1.0), float(counts[-1])
+    for _ in range(n_further):
+        factor *= fall
+        if factor <= 1.0:
+            break
+        largest *= factor
+    return largest
 
 
 def _thresholds(contrast: Array, k: int, tau: float) -> Array:
@@ -65,23 +97,24 @@ def _thresholds(contrast: Array, k: int, tau: float) -> Array:
 
 def _next(
     contrast: Array, supports: Array, threshold: float, tau: float, further: float, n_further: int, deadline: float
-) -> Array | None:
-    """The supports of the next level; None where there is no time."""
+) -> Listed:
+    """The supports of the next level."""
     p, r = len(contrast), supports.shape[1]
     step = max(1, CELLS // (r * p))
     found, total = [], 0
     for i in range(0, len(supports), step):
         if time.perf_counter() > deadline:
-            return None
+            return Listed(None, out_of_time=True)
         part = _that_can_reach(contrast, supports[i : i + step], tau, further, n_further)
         parent, feature = np.nonzero(part.reach(threshold))
         children = np.sort(np.column_stack([part.supports[parent], feature]), axis=1)
         found.append(children[distinct(children, p)])
         total += len(found[-1])
         if total > (r + 1) * MOST:
-            return None
+            return Listed(None)
     children = np.concatenate([np.empty((0, r + 1), dtype=np.intp), *found])
-    return children[distinct(children, p)]
+    children = children[distinct(children, p)]
+    return Listed(children if len(children) <= MOST else None)
 
 
 def _that_can_reach(contrast: Array, supports: Array, tau: float, further: float, n_further: int) -> Bordered:

@@ -158,10 +158,10 @@ def _by_levels(problem: SparseProblem, outcome: Outcome, prices: Array, deadline
     """The outcome with a proof, where it can be had in time: all supports that could be better are solved."""
     contrast, leaf = problem.contrast(prices), outcome.leaf
     left = all_supports(contrast, problem.k, leaf.value - prices.sum(), deadline)
-    if left is None or len(left) > MOST_LEAVES:
-        return replace(outcome, out_of_time=left is None)
+    if left.supports is None or len(left.supports) > MOST_LEAVES:
+        return replace(outcome, out_of_time=left.out_of_time)
     upper = leaf.value
-    for support in left:
+    for support in left.supports:
         if time.perf_counter() > deadline:
             return replace(outcome, out_of_time=True)
         found = problem.leaf(support, prices)
