@@ -163,7 +163,6 @@ NULLS = {  # features, rows of target and background, share of gaps in each
     "p = 10, 60 + 60 rows, 5 % and 40 %": (10, 60, 60, 0.05, 0.4),
     "p = 10, 60 + 60 rows, 40 % and 5 %": (10, 60, 60, 0.4, 0.05),
     "p = 30, 50 + 50 rows, 20 % and 20 %": (30, 50, 50, 0.2, 0.2),
-    "p = 20, 60 + 200 rows, 20 % and 20 %": (20, 60, 200, 0.2, 0.2),
 }
 
 
