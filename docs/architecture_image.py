@@ -31,6 +31,8 @@ TOLD = {
     "estimators": "UCA, CPCA, CPCAPlusPlus",
     "fitted": "a model and rows back to their problem",
     "contrast": "from PCA to strong contrast",
+    "pipeline": "backgrounds through every step",
+    "monitoring": "have new rows moved?",
     "inference": "is it real? how many? how stable?",
     "comparison": "methods side by side",
     "datasets": "data to try it on",

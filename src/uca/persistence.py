@@ -1,7 +1,8 @@
 """Fitted models in files, without pickle.
 
-Promises: :func:`load` builds objects of this package, arrays, numbers, text and their containers, and nothing else; a file
-that names any other type is refused before anything is built, and one whose arrays do not fit together is refused after.
+Promises: :func:`load` builds objects of this package, steps of scikit-learn, arrays, numbers, text and their containers, and
+nothing else; a file that names any other type is refused before anything is built, and one whose arrays do not fit together
+is refused after.
 :func:`save` never leaves half a file. Rows of data are not in the file, because a fitted model does not keep them.
 """
 
@@ -21,9 +22,12 @@ from ._files import write_file
 from ._optional import optional
 from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer
+from .pipeline import ContrastivePipeline, models_of
 
 FORMAT = 1
-_TYPES = {part for kind in ESTIMATORS for part in (kind, *kind.parts)}
+_TYPES = {ContrastivePipeline, *(part for kind in ESTIMATORS for part in (kind, *kind.parts))}
+#: What can be saved.
+SAVED = (*ESTIMATORS, ContrastivePipeline)
 #: The types of this package that a file may name; all else is what skops holds to be harmless.
 TRUSTED = tuple(sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES))
 
@@ -33,9 +37,9 @@ def save(model: Any, path: Any) -> Path:
 
     Parameters
     ----------
-    model : UCA, CPCA or CPCAPlusPlus
+    model : UCA, SparseUCA, CPCA, CPCAPlusPlus or ContrastivePipeline
         A fitted model. After ``partial_fit`` the solution is kept, not the sums behind it: a loaded model gives scores, but
-        a stream begins anew.
+        a stream begins anew. Of a pipeline the steps may be any of scikit-learn's; its cache (``memory``) is not kept.
     path : path
         Usually ``something.skops``. An existing file is replaced, in one step.
 
@@ -52,11 +56,11 @@ def save(model: Any, path: Any) -> Path:
     ...     print(uca.load(path))
     UCA()
     """
-    if type(model) not in ESTIMATORS:
-        names = ", ".join(kind.__name__ for kind in ESTIMATORS)
+    if type(model) not in SAVED:
+        names = ", ".join(kind.__name__ for kind in SAVED)
         raise TypeError(
-            f"save takes a fitted model ({names}); got {type(model).__name__}. For a pipeline use skops.io.dump, and "
-            "skops.io.load with trusted=uca.persistence.TRUSTED"
+            f"save takes a fitted model ({names}); got {type(model).__name__}. Save a fitted pipeline of scikit-learn "
+            "as uca.ContrastivePipeline(pipeline.steps)"
         )
     check_is_fitted(model)
     path = Path(path)
@@ -73,7 +77,7 @@ def load(path: Any) -> Any:
 
     Returns
     -------
-    model : UCA, CPCA or CPCAPlusPlus
+    model : UCA, SparseUCA, CPCA, CPCAPlusPlus or ContrastivePipeline
 
     Raises
     ------
@@ -87,14 +91,15 @@ def load(path: Any) -> Any:
     """
     path = Path(path)
     content = _construct(path)
-    if not isinstance(content, dict) or type(content.get("model")) not in ESTIMATORS:
+    if not isinstance(content, dict) or type(content.get("model")) not in SAVED:
         raise ValueError(f"{path} is a skops file, but not one that uca.save wrote: it holds no model of this package")
     if content.get("format") != FORMAT:
         raise ValueError(
             f"{path} has file format {content.get('format')!r}, this version reads {FORMAT}: "
             "update the package, or fit the model again"
         )
-    _check_model(content["model"], path)
+    for part in models_of(content["model"]):
+        _check_model(part, path)
     written = content.get("versions", {}).get("unique-component-analysis")
     if written != version("unique-component-analysis"):
         warnings.warn(
@@ -110,15 +115,21 @@ def _skops() -> Any:
     return optional("skops.io", "model files need skops", "cli")
 
 
-def _portable(model: ContrastiveTransformer) -> ContrastiveTransformer:
-    """The model without the sums of a stream, which are solved first."""
+def _portable(model: Any) -> Any:
+    """The model without the sums of a stream, which are solved first; a pipeline without its cache."""
+    if isinstance(model, ContrastivePipeline):
+        model = copy(model)
+        model.steps, model.memory = [(name, _portable(step)) for name, step in model.steps], None
+        return model
+    if not isinstance(model, ContrastiveTransformer):
+        return model
     model.components_  # noqa: B018  # a stream is solved when a result is asked for
     model = copy(model)
     model.__dict__.pop("_stream", None)
     return model
 
 
-def _dump(model: ContrastiveTransformer) -> bytes:
+def _dump(model: Any) -> bytes:
     skops = _skops()
     packages = ("unique-component-analysis", "scikit-learn", "numpy")
     content = {"format": FORMAT, "versions": {name: version(name) for name in packages}, "model": model}
@@ -127,7 +138,8 @@ def _dump(model: ContrastiveTransformer) -> bytes:
     if unknown:
         raise TypeError(
             f"the model holds {', '.join(unknown)}, which a model file may not: use plain numbers and text as parameters "
-            "(verbose=False instead of a function, random_state as a number) and fit on numpy arrays or tables"
+            "(verbose=False instead of a function, random_state as a number), fit on numpy arrays or tables, and "
+            "use steps of scikit-learn in a pipeline, without functions of your own"
         )
     return data
 
