@@ -45,7 +45,7 @@ TOLD = {
     "cli": "the program uca",
     "demo": "make demo",
 }
-OWN = {"_anndata": "scverse", "_separation": "separation", "typing": "services"}
+OWN = {"drifted": "monitoring", "_anndata": "scverse", "_separation": "separation", "typing": "services"}
 VALIDATION = ("_validation", "_parameters", "_pool", "_readable", "_missing", "_containers", "_labels")
 
 

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from textwrap import wrap
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
 from ._types import Array
-from .estimators.summary import Summary, text_table
+from .estimators.summary import LINE_WIDTH, Summary, text_table
 from .operators.statistics.blocks import divisor
 
 
@@ -89,39 +90,6 @@ class Drift:
     shift_pvalues: Array
     alpha: float
 
-    @classmethod
-    def of(
-        cls,
-        datasets: tuple[str, ...],
-        components: tuple[str, ...],
-        found: Sequence[dict[str, Any]],
-        *,
-        alpha: float,
-    ) -> Drift:
-        """From logarithms of ratios and shifts with their standard errors, one entry a dataset."""
-        part = {name: np.array([each[name] for each in found]) for name in found[0]}
-        n_compared = int(np.isfinite(part["log_ratio"]).sum() + np.isfinite(part["shift"]).sum())
-        df = divisor(part["n_groups"])[:, np.newaxis].astype(float)
-        reach = -stdtrit(df, alpha / max(n_compared, 1) / 2.0)
-        span, shift_span = reach * part["log_error"], reach * part["shift_error"]
-        return cls(
-            datasets=datasets,
-            components=components,
-            n_rows=tuple(part["n_rows"].tolist()),
-            n_groups=tuple(part["n_groups"].tolist()),
-            fitted=part["fitted"],
-            variance=part["variance"],
-            ratio=np.exp(part["log_ratio"]),
-            ratio_low=np.exp(part["log_ratio"] - span),
-            ratio_high=np.exp(part["log_ratio"] + span),
-            shift=part["shift"],
-            shift_low=part["shift"] - shift_span,
-            shift_high=part["shift"] + shift_span,
-            variance_pvalues=2.0 * stdtr(df, -np.abs(part["log_ratio"] / part["log_error"])),
-            shift_pvalues=2.0 * stdtr(df, -np.abs(part["shift"] / part["shift_error"])),
-            alpha=alpha,
-        )
-
     @property
     def alarms(self) -> tuple[Alarm, ...]:
         """Every comparison whose interval leaves out no change, targets first; empty where all is as in the fit."""
@@ -191,10 +159,42 @@ class Drift:
             ]
             for row in self.table
         ]
-        return Summary("\n".join([*text_table(header, rows), "", self.sentence]))
+        return Summary("\n".join([*text_table(header, rows), "", *wrap(self.sentence, LINE_WIDTH)]))
 
     def __str__(self) -> str:
         return str(self.summary())
+
+
+def drift_of(
+    datasets: tuple[str, ...],
+    components: tuple[str, ...],
+    found: Sequence[dict[str, Any]],
+    *,
+    alpha: float,
+) -> Drift:
+    """From logarithms of ratios and shifts with their standard errors, one entry a dataset."""
+    part = {name: np.array([each[name] for each in found]) for name in found[0]}
+    n_compared = int(np.isfinite(part["log_ratio"]).sum() + np.isfinite(part["shift"]).sum())
+    df = divisor(part["n_groups"])[:, np.newaxis].astype(float)
+    reach = -stdtrit(df, alpha / max(n_compared, 1) / 2.0)
+    span, shift_span = reach * part["log_error"], reach * part["shift_error"]
+    return Drift(
+        datasets=datasets,
+        components=components,
+        n_rows=tuple(part["n_rows"].tolist()),
+        n_groups=tuple(part["n_groups"].tolist()),
+        fitted=part["fitted"],
+        variance=part["variance"],
+        ratio=part["ratio"],
+        ratio_low=np.exp(part["log_ratio"] - span),
+        ratio_high=np.exp(part["log_ratio"] + span),
+        shift=part["shift"],
+        shift_low=part["shift"] - shift_span,
+        shift_high=part["shift"] + shift_span,
+        variance_pvalues=2.0 * stdtr(df, -np.abs(part["log_ratio"] / part["log_error"])),
+        shift_pvalues=2.0 * stdtr(df, -np.abs(part["shift"] / part["shift_error"])),
+        alpha=alpha,
+    )
 
 
 def _rows(n_rows: int, n_groups: int) -> str:

@@ -36,7 +36,7 @@ from ._missing import entries, where_missing
 from ._parameters import check_number
 from ._types import Array, Backgrounds, Rows
 from ._validation import label_of, name_backgrounds, raise_not_finite
-from .drifted import Drift
+from .drifted import Drift, drift_of
 from .estimators.base import ContrastiveTransformer, component_names
 from .estimators.reference import expected_variances, reference_of
 from .fitted import check_background, check_fitted, scores_by
@@ -95,7 +95,7 @@ def drift(
         _compare(fitted, place, name, through(before, rows), labels.get(name)) for name, (place, rows) in new.items()
     ]
     names = tuple(component_names(fitted))
-    return Drift.of(tuple(new), names, found, alpha=alpha)
+    return drift_of(tuple(new), names, found, alpha=alpha)
 
 
 def _model(model: Any) -> tuple[Pipeline | None, ContrastiveTransformer]:
@@ -143,8 +143,8 @@ def _groups(groups: Any, new: Mapping[str, Any], X: Any) -> dict[str, Any]:
 
 def _compare(model: ContrastiveTransformer, place: int, name: str, rows: Any, labels: Any) -> dict[str, Any]:
     """Variances, means and their errors of one dataset, as arrays of shape (k,)."""
-    label = label_of(model.background_names_[place - 1] if place else None)
-    scores = _scores(model, place, rows, label)
+    label = label_of(name if place else None)
+    scores = _scores(model, place, rows, name)
     codes = _codes(labels, len(scores), label)
     n_groups = int(codes.max(initial=-1)) + 1
     if n_groups < MIN_ROWS:
@@ -166,7 +166,8 @@ def _compare(model: ContrastiveTransformer, place: int, name: str, rows: Any, la
     spread = np.maximum(np.maximum(spread, alone), fit_spread * together)
     share = 1.0 / n + 1.0 / n_fit
     blank = np.where(usable, 1.0, np.nan)
-    ratio = np.log(size / np.where(usable, expected, 1.0)) + spread * (1.0 / n - 1.0 / n_fit) / 2.0
+    ratio = size / np.where(usable, expected, 1.0)
+    bias = spread * (1.0 / n - 1.0 / n_fit) / 2.0  # of the logarithm of a variance
     unit = np.sqrt(np.where(usable, expected, 1.0))
     error = np.sqrt(np.maximum(_spread(scores - mean, codes), variance) * share)
     return {
@@ -174,22 +175,24 @@ def _compare(model: ContrastiveTransformer, place: int, name: str, rows: Any, la
         "n_groups": n_groups,
         "fitted": expected,
         "variance": variance,
-        "log_ratio": ratio * blank,
+        "ratio": ratio * blank,
+        "log_ratio": (np.log(ratio) + bias) * blank,
         "log_error": np.sqrt(spread * share),
         "shift": mean / unit * blank if model.center else np.full_like(mean, np.nan),
         "shift_error": error / unit,
     }
 
 
-def _scores(model: ContrastiveTransformer, place: int, rows: Any, label: str) -> Array:
+def _scores(model: ContrastiveTransformer, place: int, rows: Any, name: str) -> Array:
     """Scores of new rows by the standard that their dataset had in the fit, not whitened, (n, k)."""
-    checked = check_background(model, rows, label)
+    known_as = name if place else None
+    checked = check_background(model, rows, known_as)
     reference = reference_of(model)
     mean, scale = reference.means[place].astype(float), reference.scales[place].astype(float)
     standard = Standard(bool(model.center), mean, np.zeros_like(mean), scale if model.scale else None)
     scores = scores_by(standard, model, checked) / model.score_scale_
     if not np.isfinite(scores).all():
-        raise_not_finite(np.asarray(checked) if not hasattr(checked, "tocoo") else checked, label)
+        raise_not_finite(np.asarray(checked) if not hasattr(checked, "tocoo") else checked, label_of(known_as))
     return scores
 
 

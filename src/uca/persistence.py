@@ -30,6 +30,7 @@ _TYPES = {ContrastivePipeline, *(part for kind in ESTIMATORS for part in (kind, 
 SAVED = (*ESTIMATORS, ContrastivePipeline)
 #: The types of this package that a file may name; all else is what skops holds to be harmless.
 TRUSTED = tuple(sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES))
+_DESCRIPTIONS = ("numpy.dtype",)  # what kind of numbers an array has: steps such as SimpleImputer keep it
 
 
 def save(model: Any, path: Any) -> Path:
@@ -145,7 +146,7 @@ def _dump(model: Any) -> bytes:
 
 
 def _unknown(types: list[str]) -> list[str]:
-    return sorted(set(types) - set(TRUSTED))
+    return sorted(set(types) - {*TRUSTED, *_DESCRIPTIONS})
 
 
 def _construct(path: Path) -> Any:
@@ -156,7 +157,7 @@ def _construct(path: Path) -> Any:
         unknown = _unknown(skops.get_untrusted_types(data=data))
         if not unknown:
             _check_sums(data)
-            return skops.loads(data, trusted=list(TRUSTED))
+            return skops.loads(data, trusted=[*TRUSTED, *_DESCRIPTIONS])
     except Exception as error:  # a damaged file can fail in any way that zip, JSON, numpy or skops know
         raise ValueError(f"{path} is not a model file, or is damaged ({type(error).__name__}: {error})") from error
     raise ValueError(

@@ -21,7 +21,7 @@ from ..operators.contract.pencil import Pencil
 from ..operators.contract.units import canonical, in_user_units
 from ..operators.eigen.solver import Eigensolver
 from ..operators.representations.leading import restrict
-from ..operators.representations.representation import Representation
+from ..operators.representations.representation import Representation, fix_signs
 from .expected import Solution, expected
 from .reference import Reference
 
@@ -104,7 +104,8 @@ class Problem:
         """The attributes that every estimator has, for vectors of the working space, (size, k)."""
         own = self.eigen.variances(vectors)
         variances = in_user_units(own, self.powers[:, np.newaxis])
-        components = self.components(vectors) if components is None else components
+        lifted = self.held.lift(vectors)
+        components = fix_signs(lifted).astype(self.dtype, copy=False) if components is None else components
         return {
             "components_": components,
             "eigenvalues_": eigenvalues,
@@ -115,13 +116,14 @@ class Problem:
             "mean_": self.held.standards[0].mean,
             "scale_": self.held.standards[0].scale,
             "representation_": self.held.name,
-            "reference_": None if self.n_rows is None else self._reference(vectors, own, components),
+            "reference_": None if self.n_rows is None else self._reference(vectors, own, components, lifted),
         }
 
-    def _reference(self, vectors: Array, variances: Array, components: Array) -> Reference:
+    def _reference(self, vectors: Array, variances: Array, components: Array, lifted: Array) -> Reference:
         """What new rows are compared with, for vectors of the working space with known variances, (m + 1, k)."""
         assert self.n_rows is not None
-        own = np.stack([vectors.T @ product for product in self.eigen.products(vectors)])
+        signs = np.where(np.einsum("kp,kp->k", lifted, components) < 0, -1.0, 1.0)  # components may be flipped vectors
+        own = np.stack([(vectors * signs).T @ product * signs for product in self.eigen.products(vectors)])
         own = (own + own.transpose(0, 2, 1)) / 2.0
         own[:, range(self.k), range(self.k)] = variances
         covariances = in_user_units(own, self.powers[:, np.newaxis, np.newaxis])

@@ -15,7 +15,7 @@ that prediction, ``S_il sqrt(e_i e_l / (S_ii S_ll))``; correlations are kept.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -27,7 +27,7 @@ from .._containers import is_array_api, is_dask
 from .._types import Array, Rows
 from .._validation import label_of
 from ..operators.sources.chunks import project
-from ..operators.sources.namespace import to_numpy
+from ..operators.sources.namespace import like, to_numpy
 from ..operators.statistics.standard import Standard
 
 SINGULAR = 1e-12  # smallest over largest variance, on correlations, at which a combination of components does not vary
@@ -105,8 +105,8 @@ class Distances:
         the target has is far from every background. Rows whose mean has moved are far as well.
 
         With scores ``s`` and ``S_j`` the covariance of the scores of background j, ``D_j = s' S_j^-1 s`` (Mahalanobis).
-        ``S_j`` is that expected of new rows where the fit predicts it (:class:`~uca.UCA`, :class:`~uca.SparseUCA`), else
-        that of the rows of the fit. For background rows of a normal law about the same mean, ``D_j`` follows a chi-squared
+        ``S_j`` is that expected of new rows where the fit predicts it (``expected_background_variance_``), else that of
+        the rows of the fit. For background rows of a normal law about the same mean, ``D_j`` follows a chi-squared
         law with k degrees of freedom; rows of real processes have heavier tails, so set limits by rows that you know.
 
         Parameters
@@ -124,7 +124,7 @@ class Distances:
                 f"this {type(self).__name__} was fitted without backgrounds: there is none to be far from. Pass backgrounds "
                 "to fit, or use score_samples, which then compares rows with the target"
             )
-        return _squared(self, X, range(1, 1 + len(self.background_names_)))
+        return _squared(self, X, range(1, 1 + len(self.background_names_)), lambda squared: squared)
 
     def score_samples(self: Any, X: Rows) -> Array:
         """How much each row is like a background: minus its squared distance from the nearest one.
@@ -142,7 +142,7 @@ class Distances:
             ``-background_distance(X).min(axis=1)``.
         """
         m = len(self.to_numpy().background_names_)
-        return -_squared(self, X, range(1, 1 + m) if m else [0]).min(axis=1)
+        return _squared(self, X, range(1, 1 + m) if m else [0], lambda squared: -squared.min(axis=1))
 
 
 def reference_of(model: Any) -> Reference:
@@ -164,19 +164,18 @@ def expected_variances(model: Any) -> Array:
     return observed if expected is None else np.vstack([observed[:1], to_numpy(expected).astype(float).T])
 
 
-def _squared(model: Any, X: Rows, datasets: Sequence[int]) -> Array:
-    """Squared distances of rows from some datasets, 0 being the target, (n, len(datasets))."""
+def _squared(model: Any, X: Rows, datasets: Sequence[int], then: Callable[[Any], Any]) -> Any:
+    """Squared distances of rows from some datasets, 0 being the target, (n, len(datasets)); ``then`` is done to them.
+
+    The result is of the kind of X: numpy, a dask array, or an array of its namespace.
+    """
     factors = [_whitening(model, j) for j in datasets]
-    scores = model.transform(X)
-    if is_array_api(scores):
-        scores = to_numpy(scores)
-    elif not is_dask(scores):
-        scores = np.asarray(scores, dtype=float)
-    scores = scores / model.score_scale_
-    k = factors[0].shape[1]
-    parts = (scores @ np.hstack(factors)) ** 2
-    which = np.kron(np.eye(len(factors)), np.ones((k, 1)))  # sums of k columns each
-    return parts @ which
+    given = model.transform(X)
+    scores = given if is_dask(given) else to_numpy(given) if is_array_api(given) else np.asarray(given, dtype=float)
+    parts = (scores / model.score_scale_ @ np.hstack(factors)) ** 2
+    sums = np.kron(np.eye(len(factors)), np.ones((len(factors[0]), 1)))  # of the columns of each dataset
+    found = then(parts @ sums)
+    return like(found, given) if is_array_api(given) else found
 
 
 def _whitening(model: Any, j: int) -> Array:

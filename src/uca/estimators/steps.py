@@ -30,7 +30,8 @@ class SkippedSteps:
     @property
     def sentence(self) -> str:
         """What happened, and the way that works."""
-        names = " and ".join(map(repr, self.before))
+        *first, last = map(repr, self.before)
+        names = f"{', '.join(first)} and {last}" if first else last
         return (
             f"the backgrounds came to step {self.step!r} as they were: a Pipeline takes only the target through the "
             f"step{'s' if len(self.before) > 1 else ''} before it ({names}). "
