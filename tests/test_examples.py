@@ -100,7 +100,7 @@ def test_pipeline(run, capsys):
     printed = capsys.readouterr().out
     assert "the steps before it ('fill', 'scale' and 'pca'). Use uca.ContrastivePipeline" in printed
     assert "The variance of the target along UC1 has risen to" in printed
-    assert correlation(names["scores"][:, 0], names["new_worn"]) > 0.8
+    assert correlation(names["scores"][:, 0], names["new_worn"]) > 0.7
     assert np.mean(names["distance"][names["new_worn"]]) > 3 * np.mean(names["distance"][~names["new_worn"]])
 
 

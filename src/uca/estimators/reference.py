@@ -31,7 +31,7 @@ from ..operators.sources.namespace import like, to_numpy
 from ..operators.statistics.standard import Standard
 
 SINGULAR = 1e-12  # smallest over largest variance, on correlations, at which a combination of components does not vary
-MOST_ROWS, MOST_ENTRIES = 10_000, 2_000_000  # that a kurtosis is taken from: little beside the fit
+MOST_ROWS, MOST_ENTRIES = 2_000, 500_000  # that a kurtosis is taken from: little beside the fit
 FEWEST_ROWS = 30  # below, a fourth moment says nothing
 
 
