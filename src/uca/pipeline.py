@@ -19,7 +19,7 @@ from ._containers import get_columns
 from ._types import Array, Backgrounds, Rows
 from ._validation import align_columns, label_of, name_backgrounds
 from .estimators.base import ContrastiveTransformer
-from .estimators.steps import is_passthrough, told_of_skipped_steps
+from .estimators.steps import check_steps, is_passthrough, told_of_skipped_steps
 
 
 def _can_transform(pipeline: Any) -> bool:
@@ -151,7 +151,7 @@ class ContrastivePipeline(Pipeline):
     # --- fitting --------------------------------------------------------------------------------------------------------
 
     def _run(self, method: str, X: Any, y: Any, backgrounds: Any, params: dict[str, Any]) -> Any:
-        _check_steps(self.steps)
+        check_steps(self.steps)
         given = self._given(method, params)
         named = _aligned(name_backgrounds(backgrounds), X)
         takers = [i for i, (_, step) in enumerate(self.steps) if takes_backgrounds(step)]
@@ -286,23 +286,6 @@ def _transformed(step: Any, step_name: str, rows: Any, name: str) -> Any:
     except (TypeError, ValueError) as error:
         kind = TypeError if isinstance(error, TypeError) else ValueError
         raise kind(f"{label_of(name)} cannot be transformed by step {step_name!r}: {error}") from error
-
-
-def _check_steps(steps: Any) -> None:
-    if not isinstance(steps, (list, tuple)) or not steps or not all(_is_pair(step) for step in steps):
-        raise ValueError("steps must be a list of (name, estimator) with at least one entry")
-    names = [name for name, _ in steps]
-    if len(set(names)) < len(names) or any("__" in name for name in names):
-        raise ValueError(f"names of steps must differ and not contain '__'; got {names}")
-    for name, step in steps[:-1]:
-        if not is_passthrough(step) and not (hasattr(step, "fit") and hasattr(step, "transform")):
-            raise TypeError(f"step {name!r} must have fit and transform, or be 'passthrough'; got {step!r}")
-    if not is_passthrough(steps[-1][1]) and not hasattr(steps[-1][1], "fit"):
-        raise TypeError(f"the last step must have fit, or be 'passthrough'; got {steps[-1][1]!r}")
-
-
-def _is_pair(step: Any) -> bool:
-    return isinstance(step, (list, tuple)) and len(step) == 2 and isinstance(step[0], str)
 
 
 @contextmanager

@@ -1,4 +1,4 @@
-"""Backgrounds that a pipeline of scikit-learn hands to a step without taking them through the steps before it.
+"""Steps of pipelines, checked; and backgrounds that a pipeline of scikit-learn hands to a step without taking them through the steps before it.
 
 ``make_pipeline(PCA(6), UCA()).fit(X, uca__backgrounds=B)`` transforms X and leaves B alone. The step cannot see that from
 the arrays, but it can see who calls it: a ``Pipeline`` that has other steps before this one and no
@@ -68,6 +68,24 @@ def _place(pipeline: Pipeline, inner: Any) -> int | None:
 def is_passthrough(step: Any) -> bool:
     """Whether a step of a pipeline does nothing."""
     return step is None or (isinstance(step, str) and step == "passthrough")
+
+
+def check_steps(steps: Any) -> None:
+    """Refuse what is not a list of named steps, all but the last with ``transform``."""
+    if not isinstance(steps, (list, tuple)) or not steps or not all(_is_pair(step) for step in steps):
+        raise ValueError("steps must be a list of (name, estimator) with at least one entry")
+    names = [name for name, _ in steps]
+    if len(set(names)) < len(names) or any("__" in name for name in names):
+        raise ValueError(f"names of steps must differ and not contain '__'; got {names}")
+    for name, step in steps[:-1]:
+        if not is_passthrough(step) and not (hasattr(step, "fit") and hasattr(step, "transform")):
+            raise TypeError(f"step {name!r} must have fit and transform, or be 'passthrough'; got {step!r}")
+    if not is_passthrough(steps[-1][1]) and not hasattr(steps[-1][1], "fit"):
+        raise TypeError(f"the last step must have fit, or be 'passthrough'; got {steps[-1][1]!r}")
+
+
+def _is_pair(step: Any) -> bool:
+    return isinstance(step, (list, tuple)) and len(step) == 2 and isinstance(step[0], str)
 
 
 @contextmanager
