@@ -1,4 +1,4 @@
-"""Steps of pipelines, checked; and backgrounds that a pipeline of scikit-learn hands to a step without taking them through the steps before it.
+"""Steps of pipelines, checked, and backgrounds that a pipeline hands to a step without taking them through those before it.
 
 ``make_pipeline(PCA(6), UCA()).fit(X, uca__backgrounds=B)`` transforms X and leaves B alone. The step cannot see that from
 the arrays, but it can see who calls it: a ``Pipeline`` that has other steps before this one and no
