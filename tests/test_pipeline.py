@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import pickle
+import weakref
 
 import numpy as np
 import pytest
@@ -304,6 +306,20 @@ def test_nothing_is_said_where_no_step_was_skipped(target, backgrounds):
             return self
 
     Own([("scale", StandardScaler()), ("uca", UCA())]).fit(target, backgrounds=backgrounds)
+
+
+@pytest.mark.parametrize(
+    "fit", [lambda x, b: UCA().fit(x, backgrounds=b), lambda x, b: pipeline().fit(x, backgrounds=b)]
+)
+def test_rows_that_the_user_deletes_are_gone(fit, rng):
+    """Looking at who called keeps nothing of the caller alive."""
+    rows, background = rng.normal(size=(60, 6)), {"day": rng.normal(size=(50, 6))}
+    model = fit(rows, background)
+    gone = [weakref.ref(rows), weakref.ref(background["day"])]
+    del rows, background
+    gc.collect()
+    assert [each() for each in gone] == [None, None]
+    assert model is not None
 
 
 def test_labels_are_passed_on_without_a_warning(target, backgrounds):

@@ -19,6 +19,8 @@ from sklearn.pipeline import Pipeline
 
 from .._validation import FeaturesDifferError
 
+PIPELINES = ("sklearn.pipeline", "uca.pipeline")  # modules whose methods hand backgrounds to steps
+
 
 @dataclass(frozen=True)
 class SkippedSteps:
@@ -43,7 +45,8 @@ def skipped_steps(estimator: Any) -> SkippedSteps | None:
     """Which steps the backgrounds of a fit that is under way did not go through; None where no pipeline skipped any."""
     inner, frame = estimator, sys._getframe(1)
     while (frame := frame.f_back) is not None:  # type: ignore[assignment]
-        owner = frame.f_locals.get("self")
+        # Only frames of pipelines are opened: one of the user's would keep what is deleted there alive until it returns.
+        owner = frame.f_locals.get("self") if frame.f_globals.get("__name__") in PIPELINES else None
         if owner is inner or not isinstance(owner, Pipeline):
             continue
         place = _place(owner, inner)
