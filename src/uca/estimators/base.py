@@ -35,10 +35,12 @@ from ..operators.sources.namespace import check_namespace, in_numpy, like, to_nu
 from ..operators.statistics.moments import Moments
 from ..operators.statistics.standard import inverse
 from .problem import Problem
+from .reference import Distances, Reference
+from .steps import told_of_skipped_steps
 from .warn import warn_y
 
 
-class ContrastiveTransformer(TransformerMixin, BaseEstimator):
+class ContrastiveTransformer(Distances, TransformerMixin, BaseEstimator):
     """Components of a target against its backgrounds, and linear scores on them.
 
     Subclasses have the parameters below and those of their own, and implement :meth:`_solve`.
@@ -51,7 +53,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
     #: How many backgrounds it takes; None is any number.
     most_backgrounds: ClassVar[int | None] = None
     #: Types of this package, besides itself, that a fitted model consists of: what a model file may name.
-    parts: ClassVar[tuple[type, ...]] = (MeanDifferences, MeanDifference)
+    parts: ClassVar[tuple[type, ...]] = (MeanDifferences, MeanDifference, Reference)
 
     n_components: int
     center: bool
@@ -97,7 +99,8 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         """
         self._check_parameters()
         warn_y(self, y, plain_pca=backgrounds is None)
-        data = check_datasets(self, X, backgrounds, refused=Moments if hasattr(self, "partial_fit") else None)
+        with told_of_skipped_steps(self, backgrounds):
+            data = check_datasets(self, X, backgrounds, refused=Moments if hasattr(self, "partial_fit") else None)
         self._check_backgrounds(data.names)
         k = check_n_components(self.n_components, data.n_features)
         with one_blas_thread():

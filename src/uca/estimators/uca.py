@@ -101,6 +101,9 @@ class UCA(BoundedTransformer):
     mean_differences_ : MeanDifferences or None
         Features whose means differ by 1 SD or more between the target and a background: UCA does not look at means. None
         where data is not centred, where there is no background, and after :meth:`fit_covariance`.
+    reference_ : Reference or None
+        What :meth:`background_distance`, :meth:`score_samples` and :func:`uca.drift` compare new rows with: rows, means,
+        scales and score covariances of target and backgrounds. None after :meth:`fit_covariance`.
     certificate_ : Certificate
         Proof of how good the first component's problem was solved.
     certificates_ : tuple of Certificate
