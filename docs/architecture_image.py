@@ -32,6 +32,8 @@ TOLD = {
     "estimators": "UCA, CPCA, CPCAPlusPlus",
     "fitted": "a model and rows back to their problem",
     "contrast": "from PCA to strong contrast",
+    "pipeline": "backgrounds through every step",
+    "monitoring": "have new rows moved?",
     "inference": "is it real? how many? how stable?",
     "comparison": "methods side by side",
     "datasets": "data to try it on",
@@ -44,7 +46,7 @@ TOLD = {
     "cli": "the program uca",
     "demo": "make demo",
 }
-OWN = {"_anndata": "scverse", "_separation": "separation", "typing": "services"}
+OWN = {"drifted": "monitoring", "_anndata": "scverse", "_separation": "separation", "typing": "services"}
 VALIDATION = ("_validation", "_parameters", "_pool", "_readable", "_missing", "_containers", "_labels")
 
 

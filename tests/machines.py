@@ -24,7 +24,9 @@ HERE = Path(__file__).resolve().parent
 ELSEWHERE = {
     *(
         "cli",
+        "cli_files",
         "cli_test",
+        "columns_told",
         "demo",
         "docs",
         "errors",
@@ -34,7 +36,9 @@ ELSEWHERE = {
         "io",
         "machines",
         "persistence",
+        "spreadsheets",
         "tables",
+        "text_files",
     ),
     *("distributed", "files", "inference_study", "labels", "paper", "scverse", "structure"),
     *("plotting", "plotting_images", "plotting_inference", "report", "report_browser"),

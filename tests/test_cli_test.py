@@ -363,7 +363,9 @@ class TestErrors:
         result = run(*arguments)
         assert result.exit_code == code, result.output
         assert text in result.stderr
-        assert len(result.stderr.strip().splitlines()) == 1
+        _, *more = result.stderr.strip().splitlines()  # one line, and where it is known the command to paste
+        assert all(line.startswith("try: uca test ") for line in more)
+        assert len(more) <= 1
         assert result.stdout == ""
         assert sorted(os.listdir(".")) == before
 
@@ -385,7 +387,8 @@ class TestFit:
     def test_without_it_a_line_tells_of_it(self, folder, page):
         options = ["fit", "treated.csv", "-b", "control.csv", "--drop", "cage", "-o", "out"]
         result = good(*options)
-        last = "Is it real? uca test treated.csv ... checks the components on held-out rows"
+        command = "uca test treated.csv -b control.csv --drop cage"
+        last = f"Is it real? This checks the components on held-out rows: {command}"
         assert result.stdout.splitlines()[-1] == last
         assert "test" not in json.loads(Path("out/summary.json").read_text())
         assert page[0]["test"] is None

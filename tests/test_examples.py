@@ -94,6 +94,16 @@ def test_is_it_real(run, capsys):
     assert "For no component could it be shown" in capsys.readouterr().out
 
 
+def test_pipeline(run, capsys):
+    names = run("plot_pipeline")
+    assert names["n_figures"] == 1
+    printed = capsys.readouterr().out
+    assert "the steps before it ('fill', 'scale' and 'pca'). Use uca.ContrastivePipeline" in printed
+    assert "The variance of the target along UC1 has risen to" in printed
+    assert correlation(names["scores"][:, 0], names["new_worn"]) > 0.7
+    assert np.mean(names["distance"][names["new_worn"]]) > 3 * np.mean(names["distance"][~names["new_worn"]])
+
+
 def test_every_example_is_tested():
     tested = {name[5:] for name in globals() if name.startswith("test_") and name != "test_every_example_is_tested"}
     assert {path.stem.removeprefix("plot_") for path in EXAMPLES.glob("*.py")} == tested

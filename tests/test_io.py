@@ -43,8 +43,13 @@ def write(frame, path):
     kind = "".join(path.suffixes)
     if kind in (".csv", ".csv.gz"):
         frame.to_csv(path, index=False)
-    elif kind in (".tsv", ".tsv.gz", ".txt"):
+    elif kind in (".tsv", ".tsv.gz", ".txt", ".txt.gz"):
         frame.to_csv(path, index=False, sep="\t")
+    elif kind in (".xlsx", ".xlsm", ".ods"):
+        engine = "odf" if kind == ".ods" else "openpyxl"
+        pytest.importorskip(engine)
+        pytest.importorskip("python_calamine")
+        frame.to_excel(path, index=False, engine=engine)
     elif kind == ".parquet":
         pytest.importorskip("pyarrow")
         frame.to_parquet(path)
@@ -62,8 +67,9 @@ def write(frame, path):
         path.write_bytes(gzip.compress(path.with_suffix("").read_bytes()))
     else:
         anndata = pytest.importorskip("anndata")
-        obs = pd.DataFrame({"kind": frame["kind"].astype(object).tolist(), "depth": 7.0}, index=frame["mouse"].tolist())
-        data = anndata.AnnData(values, obs=obs, var=pd.DataFrame(index=list(FEATURES)))
+        obs = pd.DataFrame({"depth": 7.0}, index=pd.Index(frame["mouse"].tolist(), dtype=object))
+        obs.insert(0, "kind", pd.Series(frame["kind"].tolist(), index=obs.index, dtype=object))
+        data = anndata.AnnData(values, obs=obs, var=pd.DataFrame(index=pd.Index(FEATURES, dtype=object)))
         (data.write_h5ad if kind == ".h5ad" else data.write_zarr)(path)
     return path
 
@@ -125,7 +131,7 @@ def test_unknown_ending_and_missing_file(tmp_path):
     with pytest.raises(
         ValueError, match=r"the format is recognised by the end of the file name, one of \.csv, \.csv\.gz"
     ):
-        format_of("data.xlsx")
+        format_of("data.docx")
     with pytest.raises(FileNotFoundError, match="nothing.csv does not exist"):
         read_table(tmp_path / "nothing.csv")
     (tmp_path / "fake.parquet").write_text("no parquet")
@@ -169,9 +175,6 @@ class TestText:
             read_table(self.put(tmp_path, "a,b\n"))
         with pytest.raises(ValueError, match=r"cannot be read as csv.*line 3"):
             read_table(self.put(tmp_path, "a,b\n1,2\n1,2,3,4\n"))
-        (tmp_path / "t.csv").write_bytes(b"a,b\n\xff\xfe,2\n")
-        with pytest.raises(ValueError, match="not text in UTF-8"):
-            read_table(tmp_path / "t.csv")
 
     def test_r_row_names(self, tmp_path):
         written = read_table(self.put(tmp_path, '"","a"\n"r1",1\n"r2",2\n'))
@@ -188,7 +191,7 @@ class TestColumns:
         frame.loc[3, "age"] = "n.d."
         table = self.read(frame, tmp_path)
         assert table.features == ("weight", "length")
-        told = "column 'age' is set aside: 1 of 6 values are not numbers, the first 'n.d.' in row 4"
+        told = "column 'age' is set aside: 1 of 6 values are not numbers: 'n.d.' (line 5)"
         assert any(told in note for note in table.notes)
         missing = self.read(frame, tmp_path, na=["n.d."])
         assert missing.features == FEATURES

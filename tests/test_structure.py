@@ -29,6 +29,9 @@ LAYERS = [
     "estimators",
     "fitted",
     "contrast",
+    "pipeline",
+    "drifted",
+    "monitoring",
     "inference",
 ]
 LAYERS += [

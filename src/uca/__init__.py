@@ -8,6 +8,7 @@ from importlib.metadata import version as _version
 from typing import Any as _Any
 
 from ._pool import pool
+from .drifted import Alarm, Drift
 from .dual import Certificate, DualResult
 from .estimators.cpca import CPCA, ContrastiveResult
 from .estimators.cpca_plus_plus import CPCAPlusPlus
@@ -16,8 +17,10 @@ from .estimators.sparse_component import SparseCertificate
 from .estimators.sparse_uca import SparseUCA
 from .estimators.uca import UCA
 from .means import MeanDifference, MeanDifferences
+from .monitoring import drift
 from .operators.statistics.moments import Moments
 from .persistence import load, save
+from .pipeline import ContrastivePipeline
 from .solvers.api import solve_dual
 from .solvers.infeasible import InfeasibleBoundsError
 
@@ -26,9 +29,12 @@ __version__ = _version("unique-component-analysis")
 __all__ = [
     "CPCA",
     "UCA",
+    "Alarm",
     "CPCAPlusPlus",
     "Certificate",
+    "ContrastivePipeline",
     "ContrastiveResult",
+    "Drift",
     "DualResult",
     "InfeasibleBoundsError",
     "MeanDifference",
@@ -38,6 +44,7 @@ __all__ = [
     "SparseCertificate",
     "SparseUCA",
     "__version__",
+    "drift",
     "load",
     "pool",
     "save",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import os
 import secrets
+import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -37,3 +38,22 @@ def write_file(path: str | os.PathLike[str], content: str | bytes) -> None:
     """Write a whole file; text as UTF-8, line ends as they are."""
     with new_file(path) as stream:
         stream.write(content.encode() if isinstance(content, str) else content)
+
+
+@contextmanager
+def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
+    """A name to write a file or a folder under; it takes the place of ``path`` if the block succeeds."""
+    place = Path(path).resolve()
+    temporary, old = beside(place), beside(place)
+    try:
+        yield temporary
+        if temporary.is_dir() and place.exists():
+            place.rename(old)
+        temporary.replace(place)
+    except BaseException:
+        if old.exists():
+            old.rename(place)
+        raise
+    finally:
+        for left in (temporary, old):
+            shutil.rmtree(left) if left.is_dir() else left.unlink(missing_ok=True)

@@ -114,9 +114,9 @@ def check_datasets(
         width = len(rows.mean) if passes else rows.shape[1]
         n_features = width if n_features is None else n_features
         if width != n_features:
-            raise ValueError(
+            raise FeaturesDifferError(
                 f"{label} has {width} features, but {type(estimator).__name__} is expecting {n_features} "
-                "features as input: all datasets must have the same features in the same order"
+                "features as input: all datasets must have the same features in the same order."
             )
         tables[name] = rows
     assert n_features is not None
@@ -237,7 +237,7 @@ def align_columns(X: Any, columns: Sequence[Any] | None, label: str) -> Any:
     extra = [name for name in own if name not in known]
     if missing or extra:
         parts = [f"{word} {some(names)}" for word, names in (("lacks", missing), ("has unknown", extra)) if names]
-        raise ValueError(
+        raise FeaturesDifferError(
             f"{label} {' and '.join(parts)}: its columns must be those of the target (any order). "
             "Select or rename the columns first."
         )
@@ -256,6 +256,10 @@ ADVICE = (
     "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer; or fit rows in memory "
     "(numpy, pandas, scipy.sparse) with missing='em', which estimates covariances from the values that are there."
 )
+
+
+class FeaturesDifferError(ValueError):
+    """Datasets that do not have the same features, by number or by name."""
 
 
 class OutOfRangeError(ValueError):

@@ -168,7 +168,7 @@ def scores_by(standard: Standard, model: ContrastiveTransformer, rows: Any) -> A
     return project(rows, standard.mean, weights)
 
 
-def check_background(model: ContrastiveTransformer, rows: Rows, name: str) -> Any:
+def check_background(model: ContrastiveTransformer, rows: Rows, name: str | None) -> Any:
     """Rows of a background as a numpy array, a sparse matrix or a dask array with the features of the fit."""
     label = label_of(name)
     rows = align_columns(rows, getattr(model, "feature_names_in_", None), label)

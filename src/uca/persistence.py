@@ -1,7 +1,8 @@
 """Fitted models in files, without pickle.
 
-Promises: :func:`load` builds objects of this package, arrays, numbers, text and their containers, and nothing else; a file
-that names any other type is refused before anything is built, and one whose arrays do not fit together is refused after.
+Promises: :func:`load` builds objects of this package, steps of scikit-learn, arrays, numbers, text and their containers, and
+nothing else; a file that names any other type is refused before anything is built, and one whose arrays do not fit together
+is refused after.
 :func:`save` never leaves half a file. Rows of data are not in the file, because a fitted model does not keep them.
 """
 
@@ -21,11 +22,15 @@ from ._files import write_file
 from ._optional import optional
 from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer
+from .pipeline import ContrastivePipeline, models_of
 
 FORMAT = 1
-_TYPES = {part for kind in ESTIMATORS for part in (kind, *kind.parts)}
+_TYPES = {ContrastivePipeline, *(part for kind in ESTIMATORS for part in (kind, *kind.parts))}
+#: What can be saved.
+SAVED = (*ESTIMATORS, ContrastivePipeline)
 #: The types of this package that a file may name; all else is what skops holds to be harmless.
 TRUSTED = tuple(sorted(f"{kind.__module__}.{kind.__qualname__}" for kind in _TYPES))
+_DESCRIPTIONS = ("numpy.dtype",)  # what kind of numbers an array has: steps such as SimpleImputer keep it
 
 
 def save(model: Any, path: Any) -> Path:
@@ -33,9 +38,9 @@ def save(model: Any, path: Any) -> Path:
 
     Parameters
     ----------
-    model : UCA, CPCA or CPCAPlusPlus
+    model : UCA, SparseUCA, CPCA, CPCAPlusPlus or ContrastivePipeline
         A fitted model. After ``partial_fit`` the solution is kept, not the sums behind it: a loaded model gives scores, but
-        a stream begins anew.
+        a stream begins anew. Of a pipeline the steps may be any of scikit-learn's; its cache (``memory``) is not kept.
     path : path
         Usually ``something.skops``. An existing file is replaced, in one step.
 
@@ -52,11 +57,11 @@ def save(model: Any, path: Any) -> Path:
     ...     print(uca.load(path))
     UCA()
     """
-    if type(model) not in ESTIMATORS:
-        names = ", ".join(kind.__name__ for kind in ESTIMATORS)
+    if type(model) not in SAVED:
+        names = ", ".join(kind.__name__ for kind in SAVED)
         raise TypeError(
-            f"save takes a fitted model ({names}); got {type(model).__name__}. For a pipeline use skops.io.dump, and "
-            "skops.io.load with trusted=uca.persistence.TRUSTED"
+            f"save takes a fitted model ({names}); got {type(model).__name__}. Save a fitted pipeline of scikit-learn "
+            "as uca.ContrastivePipeline(pipeline.steps)"
         )
     check_is_fitted(model)
     path = Path(path)
@@ -73,7 +78,7 @@ def load(path: Any) -> Any:
 
     Returns
     -------
-    model : UCA, CPCA or CPCAPlusPlus
+    model : UCA, SparseUCA, CPCA, CPCAPlusPlus or ContrastivePipeline
 
     Raises
     ------
@@ -87,14 +92,15 @@ def load(path: Any) -> Any:
     """
     path = Path(path)
     content = _construct(path)
-    if not isinstance(content, dict) or type(content.get("model")) not in ESTIMATORS:
+    if not isinstance(content, dict) or type(content.get("model")) not in SAVED:
         raise ValueError(f"{path} is a skops file, but not one that uca.save wrote: it holds no model of this package")
     if content.get("format") != FORMAT:
         raise ValueError(
             f"{path} has file format {content.get('format')!r}, this version reads {FORMAT}: "
             "update the package, or fit the model again"
         )
-    _check_model(content["model"], path)
+    for part in models_of(content["model"]):
+        _check_model(part, path)
     written = content.get("versions", {}).get("unique-component-analysis")
     if written != version("unique-component-analysis"):
         warnings.warn(
@@ -110,15 +116,21 @@ def _skops() -> Any:
     return optional("skops.io", "model files need skops", "cli")
 
 
-def _portable(model: ContrastiveTransformer) -> ContrastiveTransformer:
-    """The model without the sums of a stream, which are solved first."""
+def _portable(model: Any) -> Any:
+    """The model without the sums of a stream, which are solved first; a pipeline without its cache."""
+    if isinstance(model, ContrastivePipeline):
+        model = copy(model)
+        model.steps, model.memory = [(name, _portable(step)) for name, step in model.steps], None
+        return model
+    if not isinstance(model, ContrastiveTransformer):
+        return model
     model.components_  # noqa: B018  # a stream is solved when a result is asked for
     model = copy(model)
     model.__dict__.pop("_stream", None)
     return model
 
 
-def _dump(model: ContrastiveTransformer) -> bytes:
+def _dump(model: Any) -> bytes:
     skops = _skops()
     packages = ("unique-component-analysis", "scikit-learn", "numpy")
     content = {"format": FORMAT, "versions": {name: version(name) for name in packages}, "model": model}
@@ -127,13 +139,14 @@ def _dump(model: ContrastiveTransformer) -> bytes:
     if unknown:
         raise TypeError(
             f"the model holds {', '.join(unknown)}, which a model file may not: use plain numbers and text as parameters "
-            "(verbose=False instead of a function, random_state as a number) and fit on numpy arrays or tables"
+            "(verbose=False instead of a function, random_state as a number), fit on numpy arrays or tables, and "
+            "use steps of scikit-learn in a pipeline, without functions of your own"
         )
     return data
 
 
 def _unknown(types: list[str]) -> list[str]:
-    return sorted(set(types) - set(TRUSTED))
+    return sorted(set(types) - {*TRUSTED, *_DESCRIPTIONS})
 
 
 def _construct(path: Path) -> Any:
@@ -144,7 +157,7 @@ def _construct(path: Path) -> Any:
         unknown = _unknown(skops.get_untrusted_types(data=data))
         if not unknown:
             _check_sums(data)
-            return skops.loads(data, trusted=list(TRUSTED))
+            return skops.loads(data, trusted=[*TRUSTED, *_DESCRIPTIONS])
     except Exception as error:  # a damaged file can fail in any way that zip, JSON, numpy or skops know
         raise ValueError(f"{path} is not a model file, or is damaged ({type(error).__name__}: {error})") from error
     raise ValueError(

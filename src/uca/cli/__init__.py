@@ -1,8 +1,8 @@
 """The command line program ``uca``: one command a file.
 
 Promises: exit code 0 for success, 1 for data that cannot be used, 2 for wrong usage, 130 for an interrupt; one line on
-standard error that says what to do, and a traceback only with ``--debug``; results on standard output, notes and progress on
-standard error.
+standard error that says what to do, a second one ``try: uca …`` where the right command is known, and a traceback only with
+``--debug``; results on standard output, notes and progress on standard error.
 """
 
 from __future__ import annotations
@@ -21,7 +21,8 @@ from .compare import compare
 from .demo import demo
 from .fit import fit
 from .info import info
-from .program import Program, describe_program
+from .plot import plot
+from .program import Command, Program, describe_program
 from .reproduce import reproduce
 from .test import uniqueness
 from .transform import transform
@@ -32,12 +33,13 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit,
     "test": uniqueness,
     "transform": transform,
+    "plot": plot,
     "compare": compare,
     "info": info,
     "reproduce": reproduce,
     "demo": demo,
 }
 for name, command in COMMANDS.items():
-    app.command(name)(flat(command))
+    app.command(name, cls=Command)(flat(command))
 
 __all__ = ["app"]

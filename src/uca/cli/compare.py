@@ -37,7 +37,12 @@ def compare(
     sparse: o.Sparse = None,
     output: o.Output,
 ) -> None:
-    """PCA, cPCA (automatic alpha), cPCA++, and UCA with backgrounds pooled and split; with metrics if there are labels."""
+    """PCA, cPCA (automatic alpha), cPCA++, and UCA with backgrounds pooled and split; with metrics if there are labels.
+
+    Examples:
+      uca compare treated.csv -b control.csv --labels genotype
+      uca compare treated.csv -b control.csv -b other.csv -o compared
+    """
     request = Request(tables, columns, labels=labels, groups=groups)
     if out is not None:
         check_folder(out, FILES, output.force)

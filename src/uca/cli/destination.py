@@ -18,6 +18,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from .._files import beside
+from ..io import FORMATS
 from .program import usage_error
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
@@ -28,6 +29,8 @@ def check_folder(out: Path, own: Collection[str], force: bool) -> None:
     place = out.resolve()
     if place.exists() and not place.is_dir():
         raise usage_error(f"{out} is a file; name a folder with -o")
+    if out.suffix.lower() in FORMATS and not place.is_dir():
+        raise usage_error(f"-o {out}: several files are written; name a folder, such as -o {out.stem}")
     if not place.is_dir():
         _check_parent(place.parent)
         return
@@ -42,7 +45,7 @@ def check_folder(out: Path, own: Collection[str], force: bool) -> None:
 
 def check_file(out: Path, force: bool) -> None:
     """Refuse, before any work, a file that may not be replaced."""
-    if out.is_dir():
+    if out.is_dir() and out.suffix.lower() != ".zarr":
         raise usage_error(f"{out} is a folder; name a file with -o")
     if out.exists() and not force:
         raise usage_error(f"{out} exists; add --force to replace it, or name another file with -o")

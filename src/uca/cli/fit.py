@@ -19,13 +19,18 @@ from ..estimators.uca import UCA
 from ..inference import Restriction, choose_restriction
 from . import evidence as e
 from . import options as o
+from .again import noted
 from .destination import check_folder, new_folder
-from .inputs import Request, Study, read_study, stem
+from .figures import FIGURES, draw_scores
+from .inputs import Request, Study, read_study
 from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
+from .reading import stem
 from .results import components_csv, describe, describe_means, json_text, line, made_from, scores_csv, show
+from .typed import next_command
 
-FILES = ("scores.csv", "components.csv", "summary.json", "model.skops", "report.html")
+FILES = ("scores.csv", "components.csv", "summary.json", "model.skops", "scores.png", "report.html")
+OWN = {*FILES, *FIGURES}  # what uca plot adds to a result is replaced with it
 
 
 def fit(
@@ -49,9 +54,12 @@ def fit(
 ) -> None:
     """Find what varies in TARGET and not in its backgrounds.
 
-    Files of their own: uca fit treated.csv -b control.csv -b other=more.csv
-
-    One file with a column of groups: uca fit all.csv --by group --target treated -b control -b other
+    Examples:
+      uca fit treated.csv -b control.csv
+      uca fit treated.csv -b control.csv -b other=other.csv --missing median -o result
+      uca fit study.xlsx:Treated -b study.xlsx:Controls
+      uca fit all.csv --by group --target treated -b control -b other
+      uca fit treated.csv -b control.csv --na n.d. --missing median --labels genotype --test -o tested
     """
     out = Path(f"uca-{stem(tables.table)}") if out is None else out
     shape = None if image_shape is None else parse_shape(image_shape)
@@ -61,7 +69,7 @@ def fit(
             f"--groups {groups} is for --test and for --bound-on 'new rows': add one of them, or leave the column out with "
             f"--drop {groups}"
         )
-    check_folder(out, FILES, output.force)
+    check_folder(out, OWN, output.force)
     with Steps(silent=output.silent) as steps:
         steps.step(f"reading {tables.table}")
         study = read_study(request)
@@ -79,6 +87,7 @@ def fit(
             **describe(model, study.target.features),
             "means": describe_means(model, study.target.features),
             **made_from(study),
+            "read": noted(request, out),
             "labels": study.label_name,
             "seconds": seconds,
             "out": str(out),
@@ -89,6 +98,7 @@ def fit(
         with new_folder(out) as folder, warnings_as_notes(notes):
             steps.step("writing")
             _write(folder, model, study)
+            notes += draw_scores(folder / "scores.png", model, study)
             if report:
                 steps.step("writing the report")
                 extras = {"image_shape": shape, "title": title, "seconds": seconds, "test": tested}
@@ -97,8 +107,8 @@ def fit(
             summary["files"] = [name for name in FILES if (folder / name).exists() or name == "summary.json"]
             (folder / "summary.json").write_text(json_text(summary), encoding="utf-8")
     if tell(summary, quiet=output.quiet, as_json=output.as_json):
-        # Means that differ are told by the fit, once.
-        _show(summary, None if tested is None else replace(tested, means=None).sentence, tables.table, out)
+        told = None if tested is None else replace(tested, means=None).sentence  # the fit says that means differ, once
+        _show(summary, told, out, next_command("test", tables, columns, how, labels=labels, groups=groups))
 
 
 def fit_model(study: Study, how: o.Model, parameters: dict[str, Any], steps: Steps) -> BoundedTransformer:
@@ -162,10 +172,10 @@ def _named(model: BoundedTransformer, features: tuple[str, ...] | None) -> Bound
     return model
 
 
-def _show(summary: dict[str, Any], tested: str | None, table: Path, out: Path) -> None:
+def _show(summary: dict[str, Any], tested: str | None, out: Path, test: str) -> None:
     show(summary)
     if tested is not None:
         line(tested)
     line(f"wrote {out}: {', '.join(summary['files'])}")
     if tested is None:
-        line(f"Is it real? uca test {table} ... checks the components on held-out rows")
+        line(f"Is it real? This checks the components on held-out rows: {test}")

@@ -14,7 +14,12 @@ from .transform import ModelFile, read_model
 
 
 def info(model_file: ModelFile, as_json: o.Json = False, debug: o.Debug = False) -> None:
-    """Multipliers, variances, certificate and features of a model file."""
+    """Multipliers, variances, certificate and features of a model file.
+
+    Examples:
+      uca info result
+      uca info result/model.skops --json
+    """
     notes: list[str] = []
     with warnings_as_notes(notes):
         model = read_model(model_file)

@@ -8,17 +8,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._labels import as_text
+from .._readable import listed
 from .._types import Array
-from ..io import FORMATS, Raw, Table, find_labels, format_of, handle_missing, match_features, read_raw, split
+from ..io import (
+    Hint,
+    Raw,
+    Table,
+    closest,
+    handle_missing,
+    locate,
+    match_features,
+    row_names,
+    set_empty_aside,
+    split,
+    turn,
+    turn_where_needed,
+)
+from .labels import check_labels, with_labels
 from .options import Columns, Tables
 from .program import in_options, usage_error
+from .reading import read_one, stem
 
 
 @dataclass(frozen=True)
@@ -83,33 +97,49 @@ def _entries(table: Table, column: str) -> Array:
 def read_study(request: Request) -> Study:
     """Read, match and complete the tables that a request names."""
     target, backgrounds = _by_column(request) if request.tables.by is not None else _by_file(request)
-    target, name = _with_labels(target, request)
+    if request.groups is not None and request.groups not in target.columns:
+        raise usage_error(f"{target.source} has no column {request.groups!r} for --groups")
+    target, name = with_labels(target, request.labels, request.columns, find=request.find_labels, groups=request.groups)
     tables = {"target": target, **{f"background {key}": table for key, table in backgrounds.items()}}
+    own = [_own_background(target, table, key) for key, table in backgrounds.items() if _same_rows(target, table)]
     tables = handle_missing(tables, request.columns.missing)
     target, *others = tables.values()
-    notes = [
-        f"{table.source}: {note}" if table.source not in note else note
-        for table in tables.values()
-        for note in map(in_options, table.notes)
-    ]
+    notes = _with_sources(list(tables.values()))
     labels = None if name is None else target.columns[name]
-    return Study(target, dict(zip(backgrounds, others, strict=True)), labels, name, tuple(dict.fromkeys(notes)))
+    said = tuple(dict.fromkeys([*own, *notes]))
+    return Study(target, dict(zip(backgrounds, others, strict=True)), labels, name, said)
 
 
-def read_one(path: Path, columns: Columns) -> Raw:
-    """One file; wrong names of files are wrong usage."""
-    try:
-        format_of(path)
-    except ValueError as error:
-        raise usage_error(str(error)) from None
-    if not path.exists():
-        raise usage_error(f"{path} does not exist")
-    return read_raw(path, na=columns.na, header=not columns.no_header)
+def _with_sources(tables: Sequence[Table]) -> list[str]:
+    """The notes of tables, each once, after the files it is said of."""
+    said: dict[str, list[str]] = {}
+    for table in tables:
+        for note in map(in_options, table.notes):
+            sources = said.setdefault(note, [])
+            sources += [] if table.source in note or table.source in sources else [table.source]
+    return [f"{listed(sources, 3)}: {note}" if sources else note for note, sources in said.items()]
+
+
+def _own_background(target: Table, table: Table, key: str) -> str:
+    what = "is the target itself" if table.source == target.source else f"({table.source}) holds the rows of the target"
+    return (
+        f"the background {key!r} {what}: what varies in the target varies in it as well, so no component is unique; name "
+        "another table with -b"
+    )
+
+
+def _same_rows(one: Table, other: Table) -> bool:
+    """Whether two tables hold the same numbers in the same order."""
+    if one.is_sparse or other.is_sparse:
+        return False
+    return one.values.shape == other.values.shape and np.array_equal(one.values, other.values, equal_nan=True)
 
 
 def _by_file(request: Request) -> tuple[Table, dict[str, Table]]:
-    columns, files = request.columns, _named_files(request.tables.background)
+    columns, files = request.columns, named_files(request.tables.background)
     raws = [read_one(path, columns) for path in (request.tables.table, *files.values())]
+    raws = turn_where_needed(raws) if columns.transpose else raws
+    check_labels(request.labels, raws[0])
     aside = [name for name in (request.labels,) if name is not None and name in raws[0].names]
     aside += [] if request.groups in (None, *aside) else [str(request.groups)]
     _check_named([*columns.drop, *([] if columns.id in (None, "none") else [str(columns.id)])], raws)
@@ -122,27 +152,21 @@ def _by_file(request: Request) -> tuple[Table, dict[str, Table]]:
         )
         for raw in raws
     ]
-    target, *others = tables
+    target, *others = set_empty_aside({str(i): table for i, table in enumerate(tables)}).values()
     return target, {name: match_features(table, target) for name, table in zip(files, others, strict=True)}
 
 
-def _named_files(given: Sequence[str]) -> dict[str, Path]:
+def named_files(given: Sequence[str]) -> dict[str, Path]:
     """Backgrounds by name: ``NAME=FILE``, or the file's name without its ending."""
     files: dict[str, Path] = {}
     for text in given:
         name, equals, rest = text.partition("=")
-        path = Path(rest) if equals and name and not Path(text).exists() else Path(text)
+        path = Path(rest) if equals and name and not locate(text).path.exists() else Path(text)
         key = name if str(path) != text and equals else stem(path)
         if key in files:
             raise usage_error(f"two backgrounds are called {key!r}; name them with -b NAME=FILE")
         files[key] = path
     return files
-
-
-def stem(path: Path) -> str:
-    """The name of a file without the ending that tells its format."""
-    endings = [ending for ending in FORMATS if path.name.lower().endswith(ending)]
-    return path.name[: -len(max(endings, key=len))] if endings else path.stem
 
 
 def _present(names: Sequence[str], raw: Raw) -> list[str]:
@@ -153,14 +177,18 @@ def _check_named(names: Sequence[str], raws: Sequence[Raw]) -> None:
     """A column that is named must be in one file at least."""
     for name in names:
         if not any(_present([name], raw) for raw in raws):
-            close = get_close_matches(name, raws[0].names, n=1)
-            hint = f"; did you mean {close[0]!r}?" if close else ""
-            raise usage_error(f"no file has a column {name!r}{hint}")
+            if any(name in row_names(raw) for raw in raws):
+                told = f"no file has a column {name!r}, but a row of that name: if features are rows, turn the files"
+                raise usage_error(told, (Hint("transpose", (True,)),))
+            near = closest(name, raws[0].names)
+            raise usage_error(f"no file has a column {name!r}{f'; did you mean {near!r}?' if near else ''}")
 
 
 def _by_column(request: Request) -> tuple[Table, dict[str, Table]]:
     raw = read_one(request.tables.table, request.columns)
+    raw = turn(raw) if request.columns.transpose else raw
     by = str(request.tables.by)
+    check_labels(request.labels, raw)
     named = [by, *([request.groups] if request.groups else [])]
     _check_named([*named, *request.columns.drop], [raw])
     aside = _present([*named, *([request.labels] if request.labels else [])], raw)
@@ -179,65 +207,15 @@ def _by_column(request: Request) -> tuple[Table, dict[str, Table]]:
         if name in backgrounds:
             raise usage_error(f"two backgrounds are called {name!r}")
         backgrounds[name] = replace(_group(table, groups, value, by), notes=())
-    return target, backgrounds
+    target, *others = set_empty_aside({"": target, **backgrounds}).values()
+    return target, dict(zip(backgrounds, others, strict=True))
 
 
 def _group(table: Table, groups: Array, value: str, by: str) -> Table:
     rows = groups == value
     if rows.sum() < 2:
-        known = sorted(set(groups) - {""})
-        listed = ", ".join(map(repr, known[:10])) + (" …" if len(known) > 10 else "")
+        known = listed(list(map(repr, sorted(set(groups) - {""}))), 10)
         raise ValueError(
-            f"column {by!r} has {int(rows.sum())} rows with {value!r}, at least 2 are needed; it has {listed}"
+            f"column {by!r} has {int(rows.sum())} rows with {value!r}, at least 2 are needed; it has {known}"
         )
     return table.rows(np.flatnonzero(rows))
-
-
-def _with_labels(target: Table, request: Request) -> tuple[Table, str | None]:
-    """The target with its labels among its columns, and the name of that column."""
-    if request.groups is not None and request.groups not in target.columns:
-        raise usage_error(f"{target.source} has no column {request.groups!r} for --groups")
-    if request.labels is None and not request.find_labels:
-        return target, None
-    if request.labels is None:
-        rest = {name: column for name, column in target.columns.items() if name != request.groups}
-        found = find_labels(replace(target, columns=rest))
-        note = () if found is None else (f"labels are in column {found!r} (--labels names another)",)
-        return replace(target, notes=(*target.notes, *note)), found
-    if request.labels in target.columns:
-        return target, request.labels
-    if not Path(request.labels).exists():
-        raise usage_error(f"--labels {request.labels}: neither a file nor a column of {target.source}")
-    name, values = _label_file(Path(request.labels), target, request)
-    return replace(target, columns={**target.columns, name: values}), name
-
-
-def _label_file(path: Path, target: Table, request: Request) -> tuple[str, Array]:
-    """CheckedLabels from a file: matched by id where both have ids, else by order."""
-    raw = read_one(path, request.columns)
-    names, columns = _text_columns(raw)
-    known = set() if target.ids is None else set(target.ids)
-    ids = next((name for name in names if known and known <= set(columns[name])), None)
-    rest = [name for name in names if name != ids]
-    if len(rest) != 1:
-        raise ValueError(f"{path} must hold one column of labels, and may hold one of ids; it has {', '.join(names)}")
-    values = columns[rest[0]]
-    if ids is not None and target.ids is not None:
-        if len(set(columns[ids])) < len(columns[ids]):
-            raise ValueError(f"{path} has ids more than once in column {ids!r}: make them unique")
-        place = {key: i for i, key in enumerate(columns[ids])}
-        values = values[[place[key] for key in target.ids]]
-    elif len(values) != len(target):
-        raise ValueError(f"{path} has {len(values)} labels for {len(target)} rows, and no column with all their ids")
-    return (rest[0] if rest[0] not in target.columns else f"{rest[0]} ({path.name})"), values
-
-
-def _text_columns(raw: Raw) -> tuple[list[str], dict[str, Array]]:
-    if raw.frame is None:
-        columns = {name: as_text(column) for name, column in raw.columns.items()}
-        if not columns and raw.values is not None and raw.values.shape[1] == 1:
-            columns = {"label": as_text(np.asarray(raw.values).ravel())}
-    else:
-        frame = raw.frame if type(raw.frame.index).__name__ == "RangeIndex" else raw.frame.reset_index()
-        columns = {str(name): as_text(frame[name]) for name in frame.columns}
-    return list(columns), columns

@@ -50,7 +50,11 @@ class Tables:
 
     table: Annotated[
         Path,
-        typer.Argument(metavar="TARGET", help="table of the target, or with --by of all groups", show_default=False),
+        typer.Argument(
+            metavar="TARGET",
+            help="table of the target, or with --by of all groups; FILE.xlsx:SHEET is one sheet",
+            show_default=False,
+        ),
     ]
     background: Annotated[
         list[str],
@@ -83,10 +87,19 @@ class Columns:
         default_factory=list
     )
     missing: Annotated[Missing, typer.Option("--missing", help="missing values; em: estimate without them")] = ERROR
-    na: Annotated[list[str], typer.Option("--na", metavar="WORD", help="a word that means missing, in text files")] = (
+    na: Annotated[list[str], typer.Option("--na", metavar="WORD", help="a word that means missing, such as n.d.")] = (
         field(default_factory=list)
     )
-    no_header: Annotated[bool, typer.Option("--no-header", help="text files begin with data, not with names")] = False
+    decimal: Annotated[
+        str | None, typer.Option("--decimal", metavar="MARK", help="the decimal mark, where it is not recognised")
+    ] = None
+    thousands: Annotated[
+        str | None, typer.Option("--thousands", metavar="MARK", help="the mark between thousands, as in 150,000")
+    ] = None
+    transpose: Annotated[bool, typer.Option("--transpose", help="features are the rows of the files: turn them")] = (
+        False
+    )
+    no_header: Annotated[bool, typer.Option("--no-header", help="files begin with data, not with names")] = False
 
     @property
     def parameters(self) -> dict[str, Any]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shlex
 import sys
 import traceback
 import warnings
@@ -14,15 +13,33 @@ from typing import Annotated, Any
 
 import typer
 from rich.console import Console
-from typer.core import TyperGroup
+from typer.core import TyperCommand, TyperGroup
 
 from ..io import Advice, Hint, TableError
+from .typed import in_words, second_try, with_backgrounds
 
 USAGE, DATA, INTERRUPTED = 2, 1, 130
-OPTIONS = {"how": "--missing", "header": "--no-header"}  # that are not called as the parameter is
 TABLE_WIDTH = 140  # of tables where there is no terminal to fit into
 # Typer carries its own copy of click in some versions: find the class that all wrong usage derives from by its heir.
 WrongUsage: Any = typer.BadParameter.__base__
+
+
+class Command(TyperCommand):
+    """A command; tables that stand where none is taken are told to be given as backgrounds."""
+
+    def __init__(self, *args: Any, **options: Any):
+        super().__init__(*args, **options)
+        self.allow_extra_args = True  # to be refused below, with what to type
+        self.help = (self.help or "").replace("Examples:\n", "\b\nExamples:\n")  # lines of examples stay lines
+
+    def parse_args(self, ctx: Any, args: list[str]) -> list[str]:
+        typed = [str(ctx.info_name), *args]
+        rest = super().parse_args(ctx, args)
+        if rest and not ctx.resilient_parsing:
+            takes = any(option.name == "background" for option in self.params)
+            told = f"{', '.join(rest)}: not expected here{'; every background is named with -b' if takes else ''}"
+            raise usage_error(told, again=with_backgrounds(typed, rest) if takes else None)
+        return rest
 
 
 class Program(TyperGroup):
@@ -54,6 +71,9 @@ class Program(TyperGroup):
             command = next((f"uca {name}" for name in arguments if name in self.commands), "uca")
             line, code = explain(error, command)
             typer.echo(line, err=True)
+            again = better(error, arguments)
+            if again is not None:
+                typer.echo(f"try: {again}", err=True)
         if code == INTERRUPTED:
             typer.echo("uca: interrupted; no result was changed", err=True)
         return code if isinstance(code, int) else 0
@@ -75,21 +95,26 @@ def explain(error: Exception, command: str = "uca") -> tuple[str, int]:
     return f"uca: unexpected {type(error).__name__}: {text}. Run again with --debug and report what it prints", DATA
 
 
-def usage_error(text: str) -> Exception:
-    """What to raise for wrong usage; the line ends with a pointer to the help."""
-    error: Exception = WrongUsage(text)
+def better(error: Exception, arguments: Sequence[str]) -> str | None:
+    """The command to type instead of the one that failed, where it is known."""
+    again: str | None = getattr(error, "again", None)
+    remedy = getattr(error, "remedy", ())
+    return second_try(arguments, remedy) if again is None and remedy else again
+
+
+def usage_error(text: str, remedy: tuple[Hint, ...] = (), again: str | None = None) -> Exception:
+    """What to raise for wrong usage; the line ends with a pointer to the help.
+
+    ``remedy`` are options to add to what was typed, ``again`` is a whole command to type instead.
+    """
+    error: Any = WrongUsage(text)
+    error.remedy, error.again = remedy, again
     return error
 
 
 def in_options(text: str) -> str:
     """A note or an error of a table, with the options of the program in place of the library's parameters."""
-    return text.told(_option) if isinstance(text, Advice) else text
-
-
-def _option(hint: Hint) -> str:
-    words = [word for value in hint.values for word in (value if isinstance(value, list) else [value])]
-    choices = "|".join(shlex.quote(word) for word in words if isinstance(word, str))
-    return f"{OPTIONS.get(hint.parameter, f'--{hint.parameter}')} {choices}".rstrip()
+    return text.told(in_words) if isinstance(text, Advice) else text
 
 
 def terminal() -> Console:

@@ -71,6 +71,11 @@ def uniqueness(
 
     Also reported: what each background contributes, components that depend on only a few rows, and with --resamples how
     stable they are.
+
+    Examples:
+      uca test treated.csv -b control.csv
+      uca test treated.csv -b control.csv --missing median -k 2 -o evidence
+      uca test all.csv --by group --target treated -b control -b other --splits 10
     """
     request = Request(tables, columns, labels=labels, groups=groups, find_labels=False)
     _check(alpha, resamples, jobs)

@@ -11,14 +11,13 @@ import numpy as np
 import typer
 
 from .. import persistence
-from .._files import write_file
 from ..estimators.base import ContrastiveTransformer, component_names
-from ..io import Table, handle_missing, match_features, split
+from ..io import Table, check_writable, handle_missing, match_features, split, turn_where_needed, write_table
 from . import options as o
 from .destination import check_file
-from .inputs import read_one
 from .program import in_options, say, usage_error, warnings_as_notes
 from .progress import Steps
+from .reading import read_one
 from .results import row_ids, scores_csv
 
 ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="model.skops, or the folder that uca fit wrote")]
@@ -29,7 +28,13 @@ def transform(
     model_file: ModelFile,
     data: Annotated[Path, typer.Argument(metavar="DATA", help="table with the features of the model")],
     out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="FILE", help="CSV file (default: standard output)")
+        Path | None,
+        typer.Option(
+            "--out",
+            "-o",
+            metavar="FILE",
+            help="table in any format that is read, .xlsx too (default: CSV on standard output)",
+        ),
     ] = None,
     columns: o.Columns,
     output: o.Output,
@@ -39,11 +44,16 @@ def transform(
     Columns are matched by name; those the model does not know are left out. --missing mean fills in the mean of the target
     that the model was fitted on; --missing em, for a model that was fitted with it, the mean given the values that are
     there.
+
+    Examples:
+      uca transform result new.csv
+      uca transform result new.csv --missing mean -o scores.xlsx
+      uca transform result/model.skops new.csv -o scores.parquet
     """
     if columns.missing == "drop-columns":
         raise usage_error("--missing drop-columns: the model needs all its columns; choose another")
     if out is not None:
-        check_file(out, output.force)
+        check_output(out, output.force)
     notes: list[str] = []
     with Steps(silent=output.silent) as steps, warnings_as_notes(notes):
         steps.step(f"reading {data}")
@@ -52,20 +62,29 @@ def transform(
             raise usage_error(
                 f"--missing em: {model_file} was fitted without it; fit with --missing em, or choose another"
             )
-        raw = split(read_one(data, columns), id=columns.id, drop=columns.drop)
-        table = match_features(raw, _features(model, model_file), extra=True)
+        raw, like = read_one(data, columns), _features(model, model_file)
+        raw = turn_where_needed([raw], like.features)[0] if columns.transpose else raw
+        table = match_features(split(raw, id=columns.id, drop=columns.drop), like, extra=True)
         table = handle_missing({"data": table}, columns.missing, fill=np.asarray(model.mean_))["data"]
-        scores = np.asarray(_like(table, model).transform(table.data()))
+        scores = np.asarray(like_table(table, model).transform(table.data()))
     say([*map(in_options, table.notes), *notes], quiet=output.silent)
     names = component_names(model)
-    text = scores_csv(scores, names, table)
-    if output.as_json:
-        text = json.dumps({"ids": row_ids(table), "components": names, "scores": scores.tolist()}) + "\n"
-    if out is None:
-        typer.echo(text, nl=False)
-    else:
+    if out is not None:
         out.resolve().parent.mkdir(parents=True, exist_ok=True)
-        write_file(out, text)
+        write_table(out, Table(str(out), scores, tuple(names), table.ids))
+    if output.as_json:
+        typer.echo(json.dumps({"ids": row_ids(table), "components": names, "scores": scores.tolist()}))
+    elif out is None:
+        typer.echo(scores_csv(scores, names, table), nl=False)
+
+
+def check_output(out: Path, force: bool) -> None:
+    """Refuse, before any work, a file that may not be replaced or whose format is not written."""
+    try:
+        check_writable(out)
+    except ValueError as error:
+        raise usage_error(f"-o {error}") from None
+    check_file(out, force)
 
 
 def read_model(path: Path) -> Any:
@@ -76,7 +95,7 @@ def read_model(path: Path) -> Any:
     return persistence.load(path)
 
 
-def _like(table: Table, model: ContrastiveTransformer) -> Any:
+def like_table(table: Table, model: ContrastiveTransformer) -> Any:
     """The model as it would be if fitted on such a table: a sparse one, whose columns were matched, carries no names."""
     if not table.is_sparse:
         return model

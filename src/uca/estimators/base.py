@@ -40,10 +40,12 @@ from ..operators.statistics.moments import Moments
 from ..operators.statistics.standard import inverse
 from .gaps import check_missing, completed_scores, incomplete, target_law, without_empty_rows
 from .problem import Problem
+from .reference import Distances, Reference
+from .steps import told_of_skipped_steps
 from .warn import warn_y
 
 
-class ContrastiveTransformer(TransformerMixin, BaseEstimator):
+class ContrastiveTransformer(Distances, TransformerMixin, BaseEstimator):
     """Components of a target against its backgrounds, and linear scores on them.
 
     Subclasses have the parameters below and those of their own, and implement :meth:`_solve`.
@@ -56,7 +58,7 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
     #: How many backgrounds it takes; None is any number.
     most_backgrounds: ClassVar[int | None] = None
     #: Types of this package, besides itself, that a fitted model consists of: what a model file may name.
-    parts: ClassVar[tuple[type, ...]] = (MeanDifferences, MeanDifference, FullLaw, FactorLaw)
+    parts: ClassVar[tuple[type, ...]] = (MeanDifferences, MeanDifference, Reference, FullLaw, FactorLaw)
 
     n_components: int
     center: bool
@@ -106,7 +108,8 @@ class ContrastiveTransformer(TransformerMixin, BaseEstimator):
         self._check_parameters()
         warn_y(self, y, plain_pca=backgrounds is None)
         refused = Moments if hasattr(self, "partial_fit") else None
-        data = check_datasets(self, X, backgrounds, refused=refused, gaps=self.missing == "em")
+        with told_of_skipped_steps(self, backgrounds):
+            data = check_datasets(self, X, backgrounds, refused=refused, gaps=self.missing == "em")
         self._check_backgrounds(data.names)
         data = without_empty_rows(data) if self.missing == "em" else data
         k = check_n_components(self.n_components, data.n_features)

@@ -21,8 +21,9 @@ from ..operators.contract.pencil import Pencil
 from ..operators.contract.units import canonical, in_user_units
 from ..operators.eigen.solver import Eigensolver
 from ..operators.representations.leading import restrict
-from ..operators.representations.representation import Representation
+from ..operators.representations.representation import Representation, fix_signs
 from .expected import Solution, expected
+from .reference import Reference
 
 
 @dataclass(frozen=True)
@@ -103,8 +104,10 @@ class Problem:
         """The attributes that every estimator has, for vectors of the working space, (size, k)."""
         own = self.eigen.variances(vectors)
         variances = in_user_units(own, self.powers[:, np.newaxis])
+        lifted = self.held.lift(vectors)
+        components = fix_signs(lifted).astype(self.dtype, copy=False) if components is None else components
         return {
-            "components_": self.components(vectors) if components is None else components,
+            "components_": components,
             "eigenvalues_": eigenvalues,
             "explained_variance_": variances[0],
             "explained_variance_ratio_": own[0] / self.pencil.target.trace,
@@ -113,7 +116,19 @@ class Problem:
             "mean_": self.held.standards[0].mean,
             "scale_": self.held.standards[0].scale,
             "representation_": self.held.name,
+            "reference_": None if self.n_rows is None else self._reference(vectors, own, components, lifted),
         }
+
+    def _reference(self, vectors: Array, variances: Array, components: Array, lifted: Array) -> Reference:
+        """What new rows are compared with, for vectors of the working space with known variances, (m + 1, k)."""
+        assert self.n_rows is not None
+        signs = np.where(np.einsum("kp,kp->k", lifted, components) < 0, -1.0, 1.0)  # components may be flipped vectors
+        own = np.stack([(vectors * signs).T @ product * signs for product in self.eigen.products(vectors)])
+        own = (own + own.transpose(0, 2, 1)) / 2.0
+        own[:, range(self.k), range(self.k)] = variances
+        covariances = in_user_units(own, self.powers[:, np.newaxis, np.newaxis])
+        arrays = () if self.data is None else self.data.arrays
+        return Reference.of(self.n_rows, self.held.standards, covariances, arrays, components)
 
     def mean_differences(self, feature_names: Any) -> MeanDifferences | None:
         """Large differences in means between the target and each background.

@@ -109,6 +109,9 @@ class UCA(BoundedTransformer):
     law_ : NormalLaw or None
         With ``missing="em"``: the law of the target, by which :meth:`transform` fills gaps. None otherwise, and where the
         target is not in memory. ``law_.n_values`` has the values of each feature.
+    reference_ : Reference or None
+        What :meth:`background_distance`, :meth:`score_samples` and :func:`uca.drift` compare new rows with: rows, means,
+        scales and score covariances of target and backgrounds. None after :meth:`fit_covariance`.
     certificate_ : Certificate
         Proof of how good the first component's problem was solved. Where values are missing it is for estimated covariances:
         ``certificate_.estimated``.

@@ -17,7 +17,7 @@ def warn_y(estimator: BaseEstimator, y: Any, *, plain_pca: bool) -> None:
     if y is None:
         return
     module, level = _caller(estimator)
-    if module.split(".")[0] == "sklearn":
+    if module.split(".")[0] == "sklearn" or module == "uca.pipeline":
         return
     shape: tuple[int, ...] = getattr(y, "shape", ())
     if len(shape) == 2 and shape[1] > 1:

@@ -1,29 +1,46 @@
-"""Tables from files: rows of numbers with names, ids and the columns that are not numbers.
+"""Tables from files and to files: rows of numbers with names, ids and the columns that are not numbers.
 
 Nothing is coerced in silence. Columns that do not hold numbers are kept apart and reported, missing values are an error
 until the caller says what to do, and columns of several tables are matched by name.
 """
 
 from .advice import Advice, Hint, TableError
-from .formats import Format, Raw
+from .cells import NotNumbers
+from .formats import Content, Format, Raw
+from .matching import match_features, set_empty_aside
 from .missing import MISSING, handle_missing
+from .names import closest
+from .place import Place, locate
 from .readers import FORMATS, format_of, read_raw
-from .table import Table, find_labels, match_features, read_table, split
+from .table import Table, find_labels, read_table, split
+from .turning import row_names, turn, turn_where_needed
+from .writers import check_writable, write_table
 
 __all__ = [
     "FORMATS",
     "MISSING",
     "Advice",
+    "Content",
     "Format",
     "Hint",
+    "NotNumbers",
+    "Place",
     "Raw",
     "Table",
     "TableError",
+    "check_writable",
+    "closest",
     "find_labels",
     "format_of",
     "handle_missing",
+    "locate",
     "match_features",
     "read_raw",
     "read_table",
+    "row_names",
+    "set_empty_aside",
     "split",
+    "turn",
+    "turn_where_needed",
+    "write_table",
 ]

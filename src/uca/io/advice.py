@@ -6,7 +6,7 @@ shows its own options (``--drop x``) without reading a message.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -39,9 +39,26 @@ class Advice(str):
         return "".join(show(part) if isinstance(part, Hint) else part for part in self.parts)
 
 
-class TableError(ValueError):
-    """A table that cannot be used as it is; ``advice`` says what to do about it."""
+def joined(hints: Iterable[Hint]) -> tuple[Hint, ...]:
+    """Hints with one for each parameter; lists of values are put together."""
+    found: dict[str, Hint] = {}
+    for hint in hints:
+        before = found.get(hint.parameter)
+        if before is not None and isinstance(hint.values[0], list):
+            values = [*before.values[0], *(value for value in hint.values[0] if value not in before.values[0])]
+            found[hint.parameter] = Hint(hint.parameter, (values,))
+        else:
+            found[hint.parameter] = hint
+    return tuple(found.values())
 
-    def __init__(self, *parts: str | Hint):
+
+class TableError(ValueError):
+    """A table that cannot be used as it is; ``advice`` says what to do about it.
+
+    ``remedy`` is what to pass in a second try, one value a parameter: a way that works, of those that the advice names.
+    """
+
+    def __init__(self, *parts: str | Hint, remedy: tuple[Hint, ...] = ()):
         self.advice = Advice(*parts)
+        self.remedy = remedy
         super().__init__(self.advice)

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 from scipy import sparse
 
 from .._types import Array
-from .formats import Format, Raw, Reading, as_matrix
+from .formats import Content, Format, Raw, Reading, as_matrix
 
 
 def _npy(path: Path, _: Reading) -> Raw:
@@ -33,7 +34,23 @@ def from_arrays(source: str, arrays: Mapping[str, Array]) -> Raw:
     values = matrices[name]
     columns = {key: array for key, array in arrays.items() if array.shape == (len(values),)}
     ids = columns.pop("ids", columns.pop("id", None))
-    return Raw(source, values=values, ids=None if ids is None else ids.astype(str).astype(object), columns=columns)
+    names = arrays.get("features")
+    named = name == "X" and names is not None and names.shape == (values.shape[1],) and names.dtype.kind == "U"
+    features = tuple(map(str, names)) if named and names is not None else None
+    ids = None if ids is None else ids.astype(str).astype(object)
+    return Raw(source, values=values, features=features, ids=ids, columns=columns)
 
 
-FORMATS = (Format("npy", (".npy",), _npy), Format("npz", (".npz",), _npz))
+def _write_npy(path: Path, content: Content) -> None:
+    with path.open("wb") as stream:
+        np.save(stream, content.values)
+
+
+def _write_npz(path: Path, content: Content) -> None:
+    arrays: dict[str, Any] = {name: np.array(list(map(str, column))) for name, column in content.columns.items()}
+    arrays |= {"X": content.values, "ids": np.array(content.ids), "features": np.array(content.features)}
+    with path.open("wb") as stream:
+        np.savez(stream, **arrays)
+
+
+FORMATS = (Format("npy", (".npy",), _npy, write=_write_npy), Format("npz", (".npz",), _npz, write=_write_npz))

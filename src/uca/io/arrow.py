@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from .._readable import check_unique
-from .formats import Format, Raw, Reading
+from .formats import Content, Format, Raw, Reading
 
 
 def _parquet(path: Path, _: Reading) -> Raw:
@@ -30,8 +30,16 @@ def _arrow(path: Path, _: Reading) -> Raw:
     return Raw(str(path), frame=table.to_pandas())
 
 
+def _write_parquet(path: Path, content: Content) -> None:
+    content.frame().to_parquet(path, engine="pyarrow", index=False)
+
+
+def _write_feather(path: Path, content: Content) -> None:
+    content.frame().to_feather(path)
+
+
 NEEDS = ("pyarrow", "pandas")
 FORMATS = (
-    Format("parquet", (".parquet",), _parquet, NEEDS),
-    Format("feather", (".feather", ".arrow"), _arrow, NEEDS),
+    Format("parquet", (".parquet",), _parquet, NEEDS, write=_write_parquet, write_needs=NEEDS),
+    Format("feather", (".feather", ".arrow"), _arrow, NEEDS, write=_write_feather, write_needs=NEEDS),
 )

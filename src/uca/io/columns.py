@@ -1,7 +1,7 @@
 """Which columns of a table are features, which one is the id, and what is said of the rest.
 
-Promises: a column is a feature only if its type is a number; text that looks like numbers is reported with the value that
-spoils it and is not converted.
+Promises: a column is a feature only if its type is a number; text that looks like numbers is reported with the values that
+spoil it and is not converted. The time is linear in the number of columns.
 """
 
 from __future__ import annotations
@@ -11,25 +11,34 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._readable import listed
-from .advice import Advice, Hint
+from .advice import Advice
+from .cells import NotNumbers, find_not_numbers
 
 ID_NAMES = {"index", "barcode", "sample", "name", "rowname", "rownames", "sampleid", "cellid"}
+MOST_EXAMINED = 200  # columns of text that are examined for numbers
+MOST_TOLD = 5  # of them that have a note of their own
 _ENDS_IN_ID = re.compile(r"(?:^|[_\W])(?i:ids?)$|[a-z]I[Dd]$")
 _UNNAMED = re.compile(r"^(Unnamed: 0|)$")
 
 
 def find_id(frame: Any) -> str | None:
-    """The column that identifies rows: one without a name, one that is called so, or the first that is text; all unique."""
+    """The column that identifies rows: one without a name, one that is called so, or the first of text; all unique."""
     for name in frame.columns[:1]:
         if _UNNAMED.match(str(name)) and _is_unique(frame[name]):
             return str(name)
     for name in frame.columns:
         if looks_like_id(str(name)) and _is_unique(frame[name]) and frame[name].dtype.kind != "f":
             return str(name)
-    for name in frame.columns:
-        if not is_number(frame[name]) and len(frame) > 1 and _is_unique(frame[name]):
+    for name, number in zip(frame.columns, are_numbers(frame), strict=True):
+        if not number and len(frame) > 1 and _is_unique(frame[name]) and not _is_spoiled(frame[name]):
             return str(name)
     return None
+
+
+def _is_spoiled(column: Any) -> bool:
+    """Whether text is a measurement with values that are not numbers, which may all differ as ids do."""
+    found = find_not_numbers(column, "", range(len(column)))
+    return found is not None and set(found.kinds) != {"number"}
 
 
 def looks_like_id(name: str) -> bool:
@@ -37,56 +46,44 @@ def looks_like_id(name: str) -> bool:
     return name.lower().replace("_", "").replace(" ", "") in ID_NAMES or bool(_ENDS_IN_ID.search(name))
 
 
-def is_number(column: Any) -> bool:
-    """Whether the type of a pandas column is a real number; true and false are not."""
+def are_numbers(frame: Any) -> list[bool]:
+    """Whether each column of a pandas table is of a type of real numbers; true and false are not."""
     from pandas.api import types
 
-    return bool(
-        types.is_numeric_dtype(column.dtype)
-        and not types.is_bool_dtype(column.dtype)
-        and not types.is_complex_dtype(column.dtype)
-    )
-
-
-def describe(frame: Any, features: Sequence[str], aside: Sequence[str]) -> list[str]:
-    """What the user should know about the columns that were taken and those that were not."""
-    notes: list[str] = []
-    plain = []
-    for name in aside:
-        spoiled = _almost_numbers(frame[name])
-        if spoiled is None:
-            plain.append(repr(name))
-        else:
-            count, row, value = spoiled
-            told = (
-                f"column {name!r} is set aside: {count} of {len(frame)} values are not numbers, the first {value!r} in row "
-                f"{row + 1}; correct them, or call them missing with "
+    known: dict[Any, bool] = {}
+    for dtype in frame.dtypes:
+        if dtype not in known:
+            known[dtype] = bool(
+                types.is_numeric_dtype(dtype) and not types.is_bool_dtype(dtype) and not types.is_complex_dtype(dtype)
             )
-            notes.append(Advice(told, Hint("na", ([value],))))
-    if plain:
-        notes.append(f"column{'s' if len(plain) > 1 else ''} without numbers set aside: {listed(plain)}")
-    notes += [
-        Advice(f"column {name!r} is used as a feature; if it identifies something, add ", Hint("drop", ([name],)))
-        for name in features
-        if looks_like_id(name) and frame[name].dtype.kind in "iu"
+    return [known[dtype] for dtype in frame.dtypes]
+
+
+def examine(
+    frame: Any, aside: Sequence[str], lines: Sequence[int], line_word: str = "row", decimal: str = "."
+) -> tuple[dict[str, NotNumbers], list[str]]:
+    """Columns of text that are almost numbers, and the names of those that are plain text."""
+    spoiled: dict[str, NotNumbers] = {}
+    for name in aside[:MOST_EXAMINED]:
+        found = find_not_numbers(frame[name], name, lines, line_word, decimal)
+        if found is not None:
+            spoiled[name] = found
+    return spoiled, [name for name in aside if name not in spoiled]
+
+
+def describe(spoiled: dict[str, NotNumbers], plain: Sequence[str]) -> list[str]:
+    """What the user should know about the columns that were not taken."""
+    notes: list[str] = [
+        Advice(f"column {name!r} is set aside: {found.told}. ", found.advice)
+        for name, found in list(spoiled.items())[:MOST_TOLD]
     ]
+    more = list(spoiled)[MOST_TOLD:]
+    if more:
+        notes.append(f"columns set aside for values that are not numbers, besides: {listed(list(map(repr, more)))}")
+    if plain:
+        word = "column" if len(plain) == 1 else "columns"
+        notes.append(f"{word} without numbers set aside: {listed(list(map(repr, plain)))}")
     return notes
-
-
-def _almost_numbers(column: Any) -> tuple[int, int, str] | None:
-    """For text that is mostly numbers: how many values are not, and the first with its row."""
-    import pandas
-
-    if is_number(column) or column.dtype.kind in "bMm" or isinstance(column.dtype, pandas.CategoricalDtype):
-        return None
-    present = column.notna().to_numpy()
-    bad = pandas.to_numeric(column.astype(object), errors="coerce").isna().to_numpy() & present
-    if bad.sum() * 2 >= present.sum():
-        return None
-    if not bad.any():  # all are numbers, held as text
-        bad = present
-    row = int(bad.argmax())
-    return int(bad.sum()), row, str(column.iloc[row])
 
 
 def _is_unique(column: Any) -> bool:

@@ -1,4 +1,4 @@
-"""What a file format is, and what its reader returns.
+"""What a file format is, what its reader returns and what its writer takes.
 
 A new format is a file beside this one with its :class:`Format`, and a line in ``readers.py``.
 """
@@ -17,15 +17,32 @@ from .._types import Array
 
 @dataclass(frozen=True)
 class Reading:
-    """What the caller says of a file: words that mean missing, and whether it begins with names. Both concern text."""
+    """What the caller says of a file.
+
+    ``na`` are words that mean missing, ``header`` says whether it begins with names, ``decimal`` and ``thousands`` are
+    the marks in its numbers: all concern text and spreadsheets. ``sheet`` is for files that hold several tables.
+    """
 
     na: Sequence[str] = ()
     header: bool = True
+    decimal: str | None = None
+    thousands: str | None = None
+    sheet: str | None = None
+
+    def decimal_mark(self, found: str = ".") -> str:
+        """The decimal mark: the one given, else one that is not the mark between thousands, else the one found."""
+        if self.decimal is None and self.thousands in (",", "."):
+            return "." if self.thousands == "," else ","
+        return self.decimal or found
 
 
 @dataclass(frozen=True)
 class Raw:
-    """What a file holds: ``frame`` (a pandas table) or ``values`` (n, p), with what is known of rows and columns."""
+    """What a file holds: ``frame`` (a pandas table) or ``values`` (n, p), with what is known of rows and columns.
+
+    ``lines`` are the numbers of the rows as whoever opens the file sees them, and ``line_word`` what they are called.
+    ``decimal`` is the mark in numbers that were left as text.
+    """
 
     source: str
     frame: Any = None
@@ -34,6 +51,9 @@ class Raw:
     ids: Array | None = None
     columns: Mapping[str, Array] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    lines: Sequence[int] | None = None
+    line_word: str = "row"
+    decimal: str = "."
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -42,17 +62,38 @@ class Raw:
 
 
 @dataclass(frozen=True)
-class Format:
-    """A file format: how names of its files end, what reads one, and the packages that takes, with their extra.
+class Content:
+    """What is written: a column of ids, columns of text, and numbers under their names."""
 
-    An error of the reader's own speaks of the file as "it".
+    ids: Sequence[str]
+    features: tuple[str, ...]
+    values: Array
+    columns: Mapping[str, Array] = field(default_factory=dict)
+
+    def frame(self) -> Any:
+        """The content as a pandas table."""
+        import pandas
+
+        numbers = pandas.DataFrame(self.values, columns=list(self.features))
+        left = pandas.DataFrame({"id": list(self.ids), **{key: list(column) for key, column in self.columns.items()}})
+        return pandas.concat([left, numbers], axis=1)
+
+
+@dataclass(frozen=True)
+class Format:
+    """A file format: how names of its files end, what reads and what writes one, and the packages that takes.
+
+    An error of the reader's own speaks of the file as "it". ``needs`` are the packages of the reader, ``write_needs``
+    those of the writer, and ``extra`` brings both; in a tuple of packages one of them is enough.
     """
 
     name: str
     endings: tuple[str, ...]
     read: Callable[[Path, Reading], Raw]
-    needs: tuple[str, ...] = ()
+    needs: tuple[str | tuple[str, ...], ...] = ()
     extra: str = "io"
+    write: Callable[[Path, Content], None] | None = None
+    write_needs: tuple[str, ...] = ()
 
 
 def as_matrix(values: Any) -> Any:

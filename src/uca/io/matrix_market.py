@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import gzip
+import io
 from pathlib import Path
 
 import numpy as np
 
-from .formats import Format, Raw, Reading, as_matrix
+from .formats import Content, Format, Raw, Reading, as_matrix
 
 
 def _mtx(path: Path, _: Reading) -> Raw:
@@ -33,4 +34,20 @@ def _beside(path: Path, *names: str) -> list[str] | None:
     return None
 
 
-FORMATS = (Format("mtx", (".mtx", ".mtx.gz"), _mtx),)
+def _text(content: Content) -> bytes:
+    from scipy.io import mmwrite
+
+    text = io.BytesIO()
+    mmwrite(text, content.values, precision=17)
+    return text.getvalue()
+
+
+def _write(path: Path, content: Content) -> None:
+    path.write_bytes(_text(content))
+
+
+def _write_gz(path: Path, content: Content) -> None:
+    path.write_bytes(gzip.compress(_text(content), mtime=0))
+
+
+FORMATS = (Format("mtx", (".mtx",), _mtx, write=_write), Format("mtx.gz", (".mtx.gz",), _mtx, write=_write_gz))

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from .._parameters import check_choice
-from .._readable import listed
+from .._readable import listed, some
 from .._types import Array
 from .advice import Hint, TableError
 from .table import Table
@@ -43,7 +43,7 @@ def handle_missing(tables: Mapping[str, Table], how: str = "error", *, fill: Arr
     if not any(count.any() for count in counts.values()):
         return dict(tables)
     if how == "error":
-        raise _complaint(tables, counts)
+        raise _complaint(tables, counts, filled=fill is not None)
     if how == "drop-columns":
         return _drop_columns(tables, sum(counts.values()))
     return {
@@ -90,7 +90,10 @@ def _values(n: int) -> str:
     return f"{n} missing value{'' if n == 1 else 's'}"
 
 
-def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array]) -> TableError:
+def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array], *, filled: bool) -> TableError:
+    empty = None if filled else _empty(tables, counts)
+    if empty is not None:
+        return empty
     parts = []
     for name, table in tables.items():
         count = counts[name]
@@ -102,7 +105,23 @@ def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array]) -> Tabl
             parts.append(
                 f"{table.source} ({name}) has {_values(int(count.sum()))} in {columns} of {len(count)} columns{most}"
             )
-    return TableError(f"{'; '.join(parts)}. Choose what to do: ", Hint("how", MISSING[1:]))
+    way = "zero" if any(table.is_sparse for table in tables.values()) else "mean" if filled else "median"
+    told = f"{'; '.join(parts)}. Choose what to do: "
+    return TableError(told, Hint("how", MISSING[1:]), remedy=(Hint("how", (way,)),))
+
+
+def _empty(tables: Mapping[str, Table], counts: Mapping[str, Array]) -> TableError | None:
+    """What is said of columns that have no value at all in one table, and numbers in another."""
+    for name, table in tables.items():
+        columns = np.flatnonzero(counts[name] == len(table))
+        if len(columns) and table.features is not None:
+            names = [table.features[i] for i in columns]
+            there = next((other.source for key, other in tables.items() if counts[key][columns[0]] < len(other)), None)
+            other = "" if there in (None, table.source) else f", with numbers in {there}"
+            drop = Hint("drop", (names,)) if len(names) <= WORST else Hint("how", ("drop-columns",))
+            told = f"{some(names)} of {table.source} ({name}) {'is' if len(names) == 1 else 'are'} empty{other}: "
+            return TableError(told, "fill in values, or leave columns out with ", drop, remedy=(drop,))
+    return None
 
 
 def _summary(table: Table, count: Array, function: Callable[..., Any]) -> Array:
@@ -113,6 +132,7 @@ def _summary(table: Table, count: Array, function: Callable[..., Any]) -> Array:
         raise TableError(
             f"{_name(table, int(empty[0]))} of {table.source} has no values at all: choose ",
             Hint("how", ("drop-columns",)),
+            remedy=(Hint("how", ("drop-columns",)),),
         )
     out = np.zeros(len(count))
     some = np.flatnonzero(count)

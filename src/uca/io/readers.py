@@ -7,20 +7,24 @@ to be told from the rest, or a matrix of numbers with what its file knows of row
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from .._optional import optional
 from .._readable import check_unique
-from . import arrays, arrow, matrix_market, single_cell, text
+from . import arrays, arrow, excel, matrix_market, single_cell, text
 from .advice import TableError
 from .formats import Format, Raw, Reading
+from .place import locate
 
 #: End of the name -> format. A module a line.
 FORMATS: dict[str, Format] = {
     ending: kind
     for kind in (
         *text.FORMATS,
+        *excel.FORMATS,
         *arrow.FORMATS,
         *arrays.FORMATS,
         *matrix_market.FORMATS,
@@ -30,28 +34,44 @@ FORMATS: dict[str, Format] = {
 }
 
 
-def read_raw(path: Any, *, na: Sequence[str] = (), header: bool = True) -> Raw:
-    """Read a file by the end of its name; ``na`` and ``header`` concern text files."""
-    path = Path(path)
+def read_raw(
+    path: Any,
+    *,
+    na: Sequence[str] = (),
+    header: bool = True,
+    decimal: str | None = None,
+    thousands: str | None = None,
+) -> Raw:
+    """Read a file by the end of its name; the options concern text and spreadsheets."""
+    place = locate(path)
     kind = format_of(path)
-    if not path.exists():
-        raise FileNotFoundError(f"{path} does not exist")
-    for package in kind.needs:
-        optional(package, f"this format needs {package}", kind.extra)
+    if not place.path.exists():
+        raise FileNotFoundError(f"{place.path} does not exist")
+    _check_packages(kind)
     try:
-        raw = kind.read(path, Reading(na, header))
+        raw = kind.read(place.path, Reading(na, header, decimal, thousands, place.sheet))
     except (TableError, ImportError, OSError, MemoryError):
         raise
     except Exception as error:  # each library has its own errors for a file that is not what its name says
         raise ValueError(f"{path} cannot be read as {kind.name}: {' '.join(str(error).split())}") from error
     check_unique(raw.names, str(path))
-    return raw
+    return raw if place.sheet is None else replace(raw, source=str(place))
+
+
+def _check_packages(kind: Format) -> None:
+    for package in kind.needs:
+        if isinstance(package, tuple):
+            present = next((name for name in package if find_spec(name) is not None), None)
+            package = present or package[0]
+        optional(package, f"this format needs {package.replace('_', '-')}", kind.extra)
 
 
 def format_of(path: Any) -> Format:
     """The format that the end of a file's name stands for."""
-    name = str(path).lower().rstrip("/")
+    name = str(locate(path).path).lower().rstrip("/")
     for ending, kind in FORMATS.items():
         if name.endswith(ending):
             return kind
+    if Path(name).suffix == ".xls":
+        raise ValueError(f"{path}: this is the old format of Excel; save it as .xlsx")
     raise ValueError(f"{path}: the format is recognised by the end of the file name, one of {', '.join(FORMATS)}")

@@ -9,7 +9,7 @@ import numpy as np
 
 from .._optional import optional
 from .arrays import from_arrays
-from .formats import Format, Raw, Reading, as_matrix
+from .formats import Content, Format, Raw, Reading, as_matrix
 
 
 def _h5ad(path: Path, _: Reading) -> Raw:
@@ -44,4 +44,28 @@ def from_anndata(source: str, data: Any) -> Raw:
     )
 
 
-FORMATS = (Format("h5ad", (".h5ad",), _h5ad, ("anndata",)), Format("zarr", (".zarr",), _zarr, ("zarr",)))
+def _as_anndata(content: Content) -> Any:
+    import anndata
+    import pandas
+
+    def names(values: Any) -> Any:
+        return pandas.Index(list(map(str, values)), dtype=object)  # which every version of anndata writes
+
+    obs = pandas.DataFrame(index=names(content.ids))
+    for key, column in content.columns.items():
+        obs[key] = pandas.Series(list(column), index=obs.index, dtype=object)
+    return anndata.AnnData(content.values, obs=obs, var=pandas.DataFrame(index=names(content.features)))
+
+
+def _write_h5ad(path: Path, content: Content) -> None:
+    _as_anndata(content).write_h5ad(path)
+
+
+def _write_zarr(path: Path, content: Content) -> None:
+    _as_anndata(content).write_zarr(path)
+
+
+FORMATS = (
+    Format("h5ad", (".h5ad",), _h5ad, ("anndata",), write=_write_h5ad, write_needs=("anndata",)),
+    Format("zarr", (".zarr",), _zarr, ("zarr",), write=_write_zarr, write_needs=("anndata", "zarr")),
+)

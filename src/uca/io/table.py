@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from difflib import get_close_matches
 from typing import Any
 
 import numpy as np
@@ -18,9 +17,13 @@ from .._labels import as_text
 from .._readable import some
 from .._types import Array
 from .advice import Advice, Hint, TableError
-from .columns import describe, find_id, is_number
+from .cells import NotNumbers
+from .codes import code_notes
+from .columns import are_numbers, describe, examine, find_id
 from .formats import Raw
+from .names import closest
 from .readers import read_raw
+from .turning import turn
 
 LABEL_NAMES = (
     "label",
@@ -52,6 +55,8 @@ class Table:
         Columns that are not features, as text.
     notes : tuple of str
         What was found or set aside.
+    spoiled : dict of name -> NotNumbers
+        Columns set aside that are almost numbers, with the values that are not.
     """
 
     source: str
@@ -60,6 +65,7 @@ class Table:
     ids: Array | None = None
     columns: Mapping[str, Array] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    spoiled: Mapping[str, NotNumbers] = field(default_factory=dict)
 
     def __len__(self) -> int:
         return int(self.values.shape[0])
@@ -102,13 +108,17 @@ def read_table(
     drop: Collection[str] = (),
     na: Sequence[str] = (),
     header: bool = True,
+    decimal: str | None = None,
+    thousands: str | None = None,
+    transpose: bool = False,
 ) -> Table:
     r"""Read a table from a file; the format is recognised by the end of its name.
 
     Parameters
     ----------
     path : path
-        csv or tsv (also .gz), parquet, feather or arrow, npy, npz (dense or sparse), mtx, h5ad, zarr.
+        csv or tsv (also .gz), xlsx or ods, parquet, feather or arrow, npy, npz (dense or sparse), mtx, h5ad, zarr. One
+        sheet of a spreadsheet is ``"study.xlsx:Controls"``.
     id : str, optional
         The column that identifies rows. It is looked for if not given; "none" takes no column.
     aside : collection of str
@@ -116,9 +126,14 @@ def read_table(
     drop : collection of str
         Columns to forget.
     na : sequence of str
-        Words in text files that stand for missing values, besides the usual ones.
+        Words in text and spreadsheets that stand for missing values, besides the usual ones.
     header : bool, default=True
-        Whether a text file begins with names.
+        Whether text and spreadsheets begin with names.
+    decimal, thousands : str, optional
+        The decimal mark and the mark between thousands in numbers that are text. The decimal mark is recognised in most
+        files.
+    transpose : bool, default=False
+        Whether features are the rows of the file, their names in its first column.
 
     Returns
     -------
@@ -135,18 +150,16 @@ def read_table(
     >>> table.features, table.ids.tolist(), table.columns["kind"].tolist()
     (('weight', 'length'), ['m1', 'm2'], ['a', 'b'])
     """
-    raw = read_raw(path, na=na, header=header)
-    return split(raw, id=id, aside=aside, drop=drop)
+    raw = read_raw(path, na=na, header=header, decimal=decimal, thousands=thousands)
+    return split(turn(raw) if transpose else raw, id=id, aside=aside, drop=drop)
 
 
 def split(raw: Raw, *, id: str | None = None, aside: Collection[str] = (), drop: Collection[str] = ()) -> Table:
     """Tell features from ids and from columns to be set aside; a column that is named must be there."""
     for name in (*([] if id in (None, "none") else [str(id)]), *aside, *drop):
         if name not in raw.names and name not in (raw.features or ()):
-            close = get_close_matches(name, raw.names, n=1)
-            hint = (
-                f"did you mean {close[0]!r}?" if close else f"it has {some(raw.names) if raw.names else 'no columns'}"
-            )
+            near = closest(name, raw.names)
+            hint = f"did you mean {near!r}?" if near else f"it has {some(raw.names) if raw.names else 'no columns'}"
             raise ValueError(f"{raw.source} has no column {name!r}: {hint}")
     return _split_matrix(raw, id, drop) if raw.frame is None else _split_frame(raw, id, aside, drop)
 
@@ -161,29 +174,45 @@ def _split_matrix(raw: Raw, id: str | None, drop: Collection[str]) -> Table:
 
 def _split_frame(raw: Raw, id: str | None, aside: Collection[str], drop: Collection[str]) -> Table:
     frame = raw.frame.rename(columns=str).drop(columns=list(drop))
-    notes: list[str] = []
-    ids = None
-    if id is None and type(frame.index).__name__ != "RangeIndex":
-        ids = as_text(frame.index)
-        notes.append(f"ids are the first column{f' ({frame.index.name})' if frame.index.name else ''}")
-    elif id != "none":
-        found = id or find_id(frame.drop(columns=list(aside)))
-        if found is not None:
-            ids = as_text(frame[found])
-            frame = frame.drop(columns=found)
-            if id is None:
-                another, none = Hint("id"), Hint("id", ("none",))
-                notes.append(Advice(f"ids are in column {found!r} (", another, " names another; ", none, ": no ids)"))
-    features = [name for name in frame.columns if name not in aside and is_number(frame[name])]
-    others = [name for name in frame.columns if name not in features]
-    notes += describe(frame, features, [name for name in others if name not in aside])
-    values = frame[features].to_numpy(dtype=_dtype(frame[features]), na_value=np.nan)
+    frame, ids, notes = _take_ids(frame, id, aside)
+    numbers = _are_features(frame, set(aside))
+    features = tuple(frame.columns[numbers])
+    others = list(frame.columns[~numbers])
+    lines = raw.lines or range(1, len(frame) + 1)
+    rest = [name for name in others if name not in aside]
+    spoiled, plain = examine(frame, rest, lines, raw.line_word, raw.decimal)
+    block = frame.loc[:, numbers]
+    values = block.to_numpy(dtype=_dtype(block), na_value=np.nan)
+    notes = [*raw.notes, *notes, *describe(spoiled, plain), *code_notes(values, features)]
     columns = {name: as_text(frame[name]) for name in others}
-    return _checked(Table(raw.source, values, tuple(features), ids, columns, tuple(notes)))
+    return _checked(Table(raw.source, values, features, ids, columns, tuple(notes), spoiled))
+
+
+def _take_ids(frame: Any, id: str | None, aside: Collection[str]) -> tuple[Any, Array | None, list[str]]:
+    """The table without its column of ids, the ids, and where they were found."""
+    if id is None and type(frame.index).__name__ != "RangeIndex":
+        named = f" ({frame.index.name})" if frame.index.name else ""
+        return frame, as_text(frame.index), [f"ids are the first column{named}"]
+    if id == "none":
+        return frame, None, []
+    found = id or find_id(frame.drop(columns=list(aside)))
+    if found is None:
+        return frame, None, []
+    note = Advice(f"ids are in column {found!r} (", Hint("id"), " names another; ", Hint("id", ("none",)), ": no ids)")
+    return frame.drop(columns=found), as_text(frame[found]), [note] if id is None else []
+
+
+def _are_features(frame: Any, aside: Collection[str]) -> Array:
+    """Columns of numbers, and those without any value, which may hold numbers in another table."""
+    numbers = np.array(are_numbers(frame), dtype=bool)
+    for i in np.flatnonzero(~numbers):
+        column = frame.iloc[:, i]
+        numbers[i] = column.dtype.kind == "O" and len(column) > 0 and bool(column.isna().all())
+    return numbers & ~frame.columns.isin(list(aside))
 
 
 def _dtype(frame: Any) -> type:
-    single = len(frame.columns) and all(str(dtype).lower() == "float32" for dtype in frame.dtypes)
+    single = {str(dtype).lower() for dtype in set(frame.dtypes)} == {"float32"}
     return np.float32 if single else np.float64
 
 
@@ -203,53 +232,3 @@ def find_labels(table: Table) -> str | None:
     if named:
         return min(named, key=lambda name: LABEL_NAMES.index(name.lower().replace(" ", "_")))
     return few[0] if len(few) == 1 else None
-
-
-def match_features(table: Table, like: Table, *, extra: bool = False) -> Table:
-    """The table with the features of another, in its order.
-
-    A feature that is missing, or one too many, is an error that names it; with ``extra``, those too many are left out.
-    Without names on both sides, features are matched by position.
-    """
-    if like.features is None or table.features is None:
-        _check_width(table, like)
-        return replace(table, features=like.features or table.features)
-    if table.features == like.features:
-        return table
-    place = {name: i for i, name in enumerate(table.features)}
-    missing = [name for name in like.features if name not in place]
-    unknown = [] if extra else [name for name in table.features if name not in set(like.features)]
-    if missing or unknown:
-        raise _mismatch(table, like, missing, unknown)
-    left = len(table.features) - len(like.features)
-    note = (f"{left} columns that the model does not know are left out",) if left else ()
-    return replace(table.take([place[name] for name in like.features]), notes=(*table.notes, *note))
-
-
-def _check_width(table: Table, like: Table) -> None:
-    if table.values.shape[1] != like.values.shape[1]:
-        raise ValueError(
-            f"{table.source} has {table.values.shape[1]} columns of numbers, {like.source} has {like.values.shape[1]}: "
-            "all must have the same features in the same order"
-        )
-
-
-def _mismatch(table: Table, like: Table, missing: Sequence[str], unknown: Sequence[str]) -> TableError:
-    parts = []
-    for names, here, there, verb in ((missing, table, like, "lacks"), (unknown, like, table, "has")):
-        text = [name for name in names if name in here.columns]
-        if text:
-            return TableError(
-                f"column {text[0]!r} holds numbers in {there.source} but not in {here.source}: correct the values, name "
-                "those that mean missing with ",
-                Hint("na"),
-                ", or add ",
-                Hint("drop", (text[:1],)),
-            )
-        if names:
-            parts.append(f"{verb} {'unknown ' if verb == 'has' else ''}{some(names)}")
-    return TableError(
-        f"{table.source} {' and '.join(parts)}: it must have the columns of numbers of {like.source}, in any order. "
-        "Rename them, or leave columns out with ",
-        Hint("drop"),
-    )

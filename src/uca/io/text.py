@@ -1,55 +1,52 @@
-"""Comma- and tab-separated text: which separator, which decimal mark, and a header that means what it says.
+"""Comma- and tab-separated text: which encoding, separator and decimal mark, and a header that means what it says.
 
 Promises: the first row is never taken for names if it looks like data, duplicated names are refused and not renamed, and
-only empty cells, the usual words for "missing" and those the caller names become missing values.
+only empty cells, the usual words for "missing" and those the caller names become missing values. Numbers are read to the
+last digit.
 """
 
 from __future__ import annotations
 
 import csv
 import gzip
-import re
+import io
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from .._readable import check_unique
 from .advice import Hint, TableError
-from .formats import Format, Raw, Reading
-
-SAMPLE = 1 << 16  # characters looked at to find the separator
-_DECIMAL_COMMA = re.compile(r"^\s*-?\d+,\d+\s*$")
-
-
-@dataclass(frozen=True)
-class Dialect:
-    """How a file is written."""
-
-    separator: str
-    decimal: str
-    header: tuple[str, ...]
+from .dialect import find_dialect
+from .encodings import find_encoding
+from .formats import Content, Format, Raw, Reading
 
 
 def _read(path: Path, options: Reading, kind: str) -> Raw:
     import pandas
 
-    dialect = find_dialect(path, kind)
+    encoding = find_encoding(path)
+    dialect = find_dialect(path, kind, encoding.name)
+    decimal = options.decimal_mark(dialect.decimal)
     if options.header:
-        _check_header(dialect.header, path)
+        check_header(dialect.header, str(path))
+        check_width(dialect.header, dialect.width - 1, dialect.width, str(path))
     frame = pandas.read_csv(
         path,
         sep=dialect.separator,
-        decimal=dialect.decimal,
+        decimal=decimal,
+        thousands=options.thousands,
         header=0 if options.header else None,
         na_values=list(options.na),
-        encoding="utf-8-sig",
+        encoding=encoding.name,
         skipinitialspace=True,
         **_all_digits(pandas),
         low_memory=False,
     )
-    return Raw(str(path), frame=frame)
+    begin = dialect.first_line + _lines_of(dialect.header) if options.header else dialect.first_line
+    lines = range(begin, begin + len(frame))
+    frame = _without_blank(frame)
+    return Raw(str(path), frame=frame, notes=encoding.notes, lines=lines, line_word="line", decimal=decimal)
 
 
 def _all_digits(pandas: Any) -> dict[str, str]:
@@ -57,35 +54,38 @@ def _all_digits(pandas: Any) -> dict[str, str]:
     return {"float_precision": "round_trip"} if int(pandas.__version__.split(".")[0]) < 3 else {}
 
 
-def find_dialect(path: Path, kind: str) -> Dialect:
-    """The separator (for csv: comma, semicolon or tab, whichever the header has most of) and the decimal mark."""
-    try:
-        with _open(path) as stream:
-            lines = stream.read(SAMPLE).splitlines()
-    except (UnicodeDecodeError, gzip.BadGzipFile, EOFError) as error:
-        raise TableError(f"{path} is not text in UTF-8 ({error}): save it as UTF-8 {kind}") from None
-    lines = [line for line in lines if line.strip()]
-    if not lines:
-        raise TableError(f"{path} is empty")
-    separator = "\t" if kind == "tsv" else max(",;\t", key=lines[0].count)
-    rows = list(csv.reader(lines[:-1] or lines, delimiter=separator, skipinitialspace=True))  # the last may be cut
-    comma = separator != "," and any(_DECIMAL_COMMA.match(cell) for row in rows[1:] for cell in row)
-    return Dialect(separator, "," if comma else ".", tuple(rows[0]))
+def _lines_of(header: Sequence[str]) -> int:
+    """Lines that a header takes: names may hold line ends."""
+    return 1 + sum(name.count("\n") for name in header)
 
 
-def _open(path: Path) -> Any:
-    if path.suffix.lower() == ".gz":
-        return gzip.open(path, "rt", encoding="utf-8-sig", newline="")
-    return path.open(encoding="utf-8-sig", newline="")
+def _without_blank(frame: Any) -> Any:
+    """The table without columns that have neither a name nor a value, as separators at the ends of lines make them."""
+    unnamed = [i for i, name in enumerate(frame.columns) if str(name).startswith("Unnamed: ")]
+    blank = [i for i in unnamed if frame.iloc[:, i].isna().all()]
+    return frame.drop(columns=frame.columns[blank]) if blank else frame
 
 
-def _check_header(names: Sequence[str], path: Path) -> None:
-    if _is_data([name for name in names if name.strip()]):
+def check_header(names: Sequence[str], source: str) -> None:
+    """Refuse a first row that is data or a title, and names that are not unique."""
+    filled = [name for name in names if name.strip()]
+    check_width(filled, len(names) // 2, len(names), source)
+    if _is_data(filled):
         raise TableError(
-            f"the first row of {path} holds numbers, not names: add a row of names, or read it with ",
+            f"the first row of {source} holds numbers, not names: add a row of names, or read it with ",
             Hint("header", (False,)),
+            remedy=(Hint("header", (False,)),),
         )
-    check_unique(names, "it")
+    check_unique(filled, "it")
+
+
+def check_width(names: Sequence[str], needed: int, width: int, source: str) -> None:
+    """Refuse a title in place of names: it has fewer of them than needed (the row names may have none)."""
+    if names and len(names) < needed:
+        raise TableError(
+            f"the first row of {source} has {len(names)} name{'s' if len(names) > 1 else ''} for {width} columns, the first "
+            f"{names[0]!r}: delete what stands above the row of names"
+        )
 
 
 def _is_data(names: Sequence[str]) -> bool:
@@ -97,7 +97,31 @@ def _is_data(names: Sequence[str]) -> bool:
     return bool(numbers) and not any(numbers == [float(i) for i in range(s, s + len(numbers))] for s in (0, 1))
 
 
-FORMATS = (
-    Format("csv", (".csv", ".csv.gz"), partial(_read, kind="csv"), ("pandas",), "cli"),
-    Format("tsv", (".tsv", ".tsv.gz", ".txt"), partial(_read, kind="tsv"), ("pandas",), "cli"),
-)
+def text_of(content: Content, separator: str = ",") -> str:
+    """Rows under a header, numbers with all their digits."""
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n", delimiter=separator)
+    writer.writerow(["id", *content.columns, *content.features])
+    writer.writerows(zip(content.ids, *content.columns.values(), *content.values.T.tolist(), strict=True))
+    return text.getvalue()
+
+
+def _write(path: Path, content: Content, separator: str) -> None:
+    path.write_bytes(text_of(content, separator).encode())
+
+
+def _write_gz(path: Path, content: Content, separator: str) -> None:
+    path.write_bytes(gzip.compress(text_of(content, separator).encode(), mtime=0))
+
+
+def _format(name: str, separator: str, *endings: str) -> tuple[Format, Format]:
+    """A format of text, and the same compressed."""
+    read = partial(_read, kind=name)
+    packed = tuple(f"{ending}.gz" for ending in endings)
+    return (
+        Format(name, endings, read, ("pandas",), "cli", partial(_write, separator=separator)),
+        Format(f"{name}.gz", packed, read, ("pandas",), "cli", partial(_write_gz, separator=separator)),
+    )
+
+
+FORMATS = (*_format("csv", ",", ".csv"), *_format("tsv", "\t", ".tsv", ".txt"))

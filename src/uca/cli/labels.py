@@ -1,0 +1,75 @@
+"""Labels of the target's rows: a column of its table, or a file; found where none are named."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from .._labels import as_text
+from .._readable import some
+from .._types import Array
+from ..io import Hint, Raw, Table, closest, find_labels, locate
+from .options import Columns
+from .program import usage_error
+from .reading import read_one
+
+
+def check_labels(labels: str | None, raw: Raw) -> None:
+    """Refuse labels that are neither a column of the target nor a file, before anything else is said of the tables."""
+    known = (*raw.names, *(raw.features or ()))
+    if labels is None or labels in known or locate(labels).path.exists():
+        return
+    near = closest(labels, known)
+    told = f"--labels {labels}: {raw.source} has no such column, and there is no such file"
+    if near is None:
+        raise usage_error(f"{told}; it has {some(raw.names)}" if raw.names else told)
+    raise usage_error(f"{told}; did you mean {near!r}?", (Hint("labels", (near,)),))
+
+
+def with_labels(
+    target: Table, labels: str | None, columns: Columns, *, find: bool, groups: str | None
+) -> tuple[Table, str | None]:
+    """The target with its labels among its columns, and the name of that column."""
+    if labels is None and not find:
+        return target, None
+    if labels is None:
+        rest = {name: column for name, column in target.columns.items() if name != groups}
+        found = find_labels(replace(target, columns=rest))
+        note = () if found is None else (f"labels are in column {found!r} (--labels names another)",)
+        return replace(target, notes=(*target.notes, *note)), found
+    if labels in target.columns:
+        return target, labels
+    name, values = _label_file(Path(labels), target, columns)
+    return replace(target, columns={**target.columns, name: values}), name
+
+
+def _label_file(path: Path, target: Table, columns: Columns) -> tuple[str, Array]:
+    """CheckedLabels from a file: matched by id where both have ids, else by order."""
+    names, held = _text_columns(read_one(path, columns))
+    known = set() if target.ids is None else set(target.ids)
+    ids = next((name for name in names if known and known <= set(held[name])), None)
+    rest = [name for name in names if name != ids]
+    if len(rest) != 1:
+        raise ValueError(f"{path} must hold one column of labels, and may hold one of ids; it has {', '.join(names)}")
+    values = held[rest[0]]
+    if ids is not None and target.ids is not None:
+        if len(set(held[ids])) < len(held[ids]):
+            raise ValueError(f"{path} has ids more than once in column {ids!r}: make them unique")
+        place = {key: i for i, key in enumerate(held[ids])}
+        values = values[[place[key] for key in target.ids]]
+    elif len(values) != len(target):
+        raise ValueError(f"{path} has {len(values)} labels for {len(target)} rows, and no column with all their ids")
+    return (rest[0] if rest[0] not in target.columns else f"{rest[0]} ({path.name})"), values
+
+
+def _text_columns(raw: Raw) -> tuple[list[str], dict[str, Array]]:
+    if raw.frame is None:
+        columns = {name: as_text(column) for name, column in raw.columns.items()}
+        if not columns and raw.values is not None and raw.values.shape[1] == 1:
+            columns = {"label": as_text(np.asarray(raw.values).ravel())}
+    else:
+        frame = raw.frame if type(raw.frame.index).__name__ == "RangeIndex" else raw.frame.reset_index()
+        columns = {str(name): as_text(frame[name]) for name in frame.columns}
+    return list(columns), columns

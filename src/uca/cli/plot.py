@@ -1,0 +1,83 @@
+"""``uca plot``: a figure of an earlier result."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from .._files import new_path
+from . import options as o
+from .again import read_again
+from .destination import check_file
+from .figures import KINDS, Wanted, new_figure
+from .fit import parse_shape
+from .program import say, usage_error, warnings_as_notes
+from .progress import Steps
+from .results import line
+from .transform import like_table, read_model
+
+Figure = StrEnum("Figure", {name.replace("-", "_"): name for name in KINDS})  # type: ignore[misc]
+
+
+def plot(
+    *,
+    result: Annotated[Path, typer.Argument(metavar="RESULT", help="the folder that uca fit wrote", show_default=False)],
+    kind: Annotated[Figure, typer.Argument(metavar="KIND", help=f"one of {', '.join(KINDS)}", show_default=False)],
+    component: Annotated[
+        list[int] | None,
+        typer.Option(
+            "--component", "-c", min=1, metavar="N", help="component, from 1; for scores and biplot two of them"
+        ),
+    ] = None,
+    image_shape: Annotated[str | None, typer.Option(metavar="HxW", help="for eigenimages: rows are images")] = None,
+    out: Annotated[
+        Path | None, typer.Option("--out", "-o", metavar="FILE", help=".png, .svg or .pdf (default: RESULT/KIND.png)")
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="replace an earlier figure")] = False,
+    quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False,
+    debug: o.Debug = False,
+) -> None:
+    """Draw a figure of RESULT: scores, biplot, density, loadings, variance, contrast-path, dual or eigenimages.
+
+    Scores, biplot, density, contrast-path and dual read the tables again that RESULT was made from.
+
+    Examples:
+      uca plot result loadings
+      uca plot result biplot -o biplot.svg
+      uca plot result scores -c 1 -c 2 -o scores.pdf
+    """
+    if not result.is_dir():
+        raise usage_error(f"{result} is no folder; give the one that uca fit wrote")
+    out = result / f"{kind.value}.png" if out is None else out
+    figure = new_figure()
+    _check(figure, kind.value, component or [], out, force)
+    notes: list[str] = []
+    with Steps(silent=quiet) as steps, warnings_as_notes(notes):
+        steps.step(f"reading {result}")
+        model = read_model(result)
+        study = read_again(result, model) if KINDS[kind.value].needs_rows else None
+        if study is not None:
+            model = like_table(study.target, model)
+        names = getattr(model, "feature_names_in_", None) if study is None else study.target.features
+        shape = None if image_shape is None else parse_shape(image_shape)
+        KINDS[kind.value].draw(Wanted(model, study, component or (), shape, names), figure.subplots())
+        out.resolve().parent.mkdir(parents=True, exist_ok=True)
+        with new_path(out) as place:
+            figure.savefig(place, dpi=150, format=out.suffix[1:].lower())
+    say(notes, quiet=quiet)
+    if not quiet:
+        line(f"wrote {out}")
+
+
+def _check(figure: object, kind: str, components: list[int], out: Path, force: bool) -> None:
+    """Refuse, before any work, what cannot be drawn or written."""
+    wanted = KINDS[kind].components
+    if components and len(components) != wanted:
+        raise usage_error(f"{kind} takes {wanted or 'no'} component{'s' if wanted > 1 else ''}: -c, from 1")
+    known = figure.canvas.get_supported_filetypes()  # type: ignore[attr-defined]
+    if out.suffix[1:].lower() not in known:
+        raise usage_error(f"-o {out}: the format is taken from the end of the file name; choose .png, .svg or .pdf")
+    check_file(out, force)

@@ -1,0 +1,106 @@
+"""Tables with features as rows: turned, and recognised by names that other tables have as columns.
+
+Target and backgrounds are different samples of the same features, so names that tables share are those of features.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from .._labels import as_text
+from .._readable import check_unique
+from .._types import Array
+from .cells import KINDS
+from .columns import are_numbers
+from .formats import Raw
+
+
+def turn(raw: Raw) -> Raw:
+    """Rows become columns: the first column holds the names of the features, names of columns are ids."""
+    if raw.frame is None:
+        ids = None if raw.features is None else np.array(raw.features, dtype=object)
+        features = None if raw.ids is None else tuple(map(str, raw.ids))
+        turned = Raw(raw.source, values=raw.values.T, features=features, ids=ids, notes=raw.notes)
+    else:
+        turned = replace(raw, frame=_turned(raw.frame, raw.decimal), lines=None, line_word="column")
+    note = f"features are its rows: it was turned, {_shape(turned)}"
+    return replace(turned, notes=(*turned.notes, note))
+
+
+def _shape(raw: Raw) -> str:
+    rows, columns = raw.values.shape if raw.frame is None else (len(raw.frame), len(raw.frame.columns) - 1)
+    return f"and has {rows} rows and {columns} columns"
+
+
+def _turned(frame: Any, decimal: str) -> Any:
+    import pandas
+
+    frame = _with_plain_index(frame)
+    names = as_text(frame.iloc[:, 0]).tolist()
+    check_unique(names, "the first column, which names the features,")
+    body = frame.iloc[:, 1:]
+    out = pandas.DataFrame(body.to_numpy().T, columns=names)
+    if not all(are_numbers(out)):
+        out = out.apply(_as_numbers, decimal=decimal)
+    out.insert(0, "id" if "id" not in names else "", list(map(str, body.columns)))
+    return out
+
+
+def _with_plain_index(frame: Any) -> Any:
+    return frame if type(frame.index).__name__ == "RangeIndex" else frame.reset_index()
+
+
+def _as_numbers(column: Any, decimal: str) -> Any:
+    """A column as numbers, to the last digit, where all that is known of it is one: rows of text had made text of all."""
+    import pandas
+
+    known = column.notna()
+    texts = column[known].map(lambda cell: cell.strip().replace(decimal, ".") if isinstance(cell, str) else repr(cell))
+    if not texts.map(lambda text: KINDS["number"].match(text) is not None).all():
+        return column
+    numbers = np.full(len(column), np.nan)
+    numbers[known.to_numpy()] = [float(text) for text in texts]
+    return pandas.Series(numbers, index=column.index)
+
+
+def turn_where_needed(raws: Sequence[Raw], features: Collection[str] | None = None) -> list[Raw]:
+    """Turn the tables whose rows are features: those whose first column, not their columns, has names that others have.
+
+    ``features`` are names that are known, those of a model. Where names decide nothing, every table is turned.
+    """
+    rows, columns = [row_names(raw) for raw in raws], [_column_names(raw) for raw in raws]
+    out = []
+    for i, raw in enumerate(raws):
+        known = set(features or ())
+        for j in range(len(raws)):
+            known |= (rows[j] | columns[j]) if j != i else set()
+        as_rows, as_columns = len(rows[i] & known), len(columns[i] & known)
+        out.append(raw if as_columns > as_rows else turn(raw))
+    return out
+
+
+def row_names(raw: Raw) -> set[str]:
+    """What may be the names of rows: the first column of a table, or the ids."""
+    if raw.frame is None:
+        return set() if raw.ids is None else set(map(str, raw.ids))
+    return set(as_text(_with_plain_index(raw.frame).iloc[:, 0]).tolist())
+
+
+def _column_names(raw: Raw) -> set[str]:
+    return set(raw.features or ()) if raw.frame is None else set(map(str, raw.frame.columns[1:]))
+
+
+def looks_turned(features: Collection[str], ids: Array | None, like: Collection[str], like_ids: Array | None) -> bool:
+    """Whether names say that one of two tables, or both, have features as rows.
+
+    The names of one table's columns are ids of the other, or both have the same ids; and columns have little in common.
+    """
+    columns, others = set(features), set(like)
+    rows = set() if ids is None else set(map(str, ids))
+    other_rows = set() if like_ids is None else set(map(str, like_ids))
+    shared = max(len(rows & others), len(columns & other_rows), len(rows & other_rows))
+    return shared >= 2 and shared > len(columns & others)
