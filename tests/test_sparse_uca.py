@@ -349,6 +349,9 @@ class TestElsewhere:
         assert "proven optimal for these rows" in page
         assert "Proven: no component of 3 features" in page
         assert "chosen by search: there is no contrast to vary" in page
+        test = uniqueness_test(*data, n_components=2, model=SparseUCA(n_nonzero=4), n_splits=2)
+        with pytest.raises(ValueError, match="test was made with n_nonzero=4, but the model has 3"):
+            proven.report(tmp_path / "r.html", data[0], backgrounds=data[1], test=test)
         gap = SparseUCA(2, n_nonzero=3, proof="none").fit(data[0], backgrounds=data[1])
         page = gap.report(tmp_path / "r.html", data[0], backgrounds=data[1]).read_text()
         assert "% more, at most" in page

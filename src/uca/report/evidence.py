@@ -59,12 +59,11 @@ def _check_same(model: BoundedTransformer, name: str, result: Any) -> None:
         raise ValueError(f"{name} is about {n_features} features, but the model was fitted on {model.n_features_in_}")
     if getattr(result, "order", "model") != "model":
         raise ValueError(f"{name} counts components by contrast, the page by the model: make it with order='model'")
-    used = result.parameters if fitted is None else {key: getattr(fitted, key) for key in PARAMETERS}
-    for key, value in used.items():
-        if repr(value) != repr(getattr(model, key)):
-            raise ValueError(
-                f"{name} was made with {key}={value!r}, but the model has {getattr(model, key)!r}: pass model= to it"
-            )
+    for key in PARAMETERS:
+        used = result.parameters.get(key) if fitted is None else getattr(fitted, key, None)
+        wanted = getattr(model, key, None)
+        if repr(used) != repr(wanted):
+            raise ValueError(f"{name} was made with {key}={used!r}, but the model has {wanted!r}: pass model= to it")
 
 
 def context(model: BoundedTransformer, data: Inputs, found: Evidence) -> dict[str, Any]:
