@@ -49,6 +49,7 @@ _ON_USE = {
     "datasets",
     "inference",
     "io",
+    "mne",
     "plotting",
     "report",
     "scverse",
