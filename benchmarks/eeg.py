@@ -1,4 +1,4 @@
-"""How well the first pattern of uca.mne shows a known source, beside generalised eigenvalue problems: the table of docs/eeg.md.
+"""How well the first pattern of uca.mne shows a known source, beside generalised eigenvalue problems (docs/eeg.md).
 
 python -m benchmarks.eeg
 """

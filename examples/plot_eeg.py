@@ -2,9 +2,9 @@
 EEG: a task beside rest, blinks and muscle
 ==========================================
 
-During a task, a weak rhythm appears over the left motor cortex. The recording also has what every recording has: alpha at the
-back of the head, blinks and muscle. Each of these was recorded alone as well, as part of the usual calibration. So there is
-one target and there are three backgrounds, and MNE's objects go in as they are.
+During a task, a weak rhythm appears over the left motor cortex. The recording also has what every recording has: alpha at
+the back of the head, blinks and muscle. Each of these was recorded alone as well, as part of the usual calibration. So there
+is one target and there are three backgrounds, and MNE's objects go in as they are.
 """
 
 # %%
@@ -101,8 +101,8 @@ model.plot_patterns(show=False)
 # %%
 # Beside other ways
 # -----------------
-# PCA finds the blinks. The backgrounds can also be made one: their samples stacked, they go into MNE's CSP as a second class.
-# Most of these samples are rest, so that muscle and blinks are rare in the stack, their ratio is large, and CSP finds muscle.
+# PCA finds the blinks. The backgrounds can also be made one: their samples stacked, as a second class for MNE's CSP.
+# Most of these samples are rest, so that muscle and blinks are rare in the stack, their ratio is large, CSP finds muscle.
 # Giving each background the same weight in a generalised eigenvalue problem (GED) mends that. Here no bound is reached (all
 # lambda are 0), and then UCA is this GED; where a bound would be exceeded, only UCA keeps it.
 
