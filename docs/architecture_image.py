@@ -43,6 +43,7 @@ TOLD = {
     "plotting": "one kind of figure a file",
     "report": "one HTML page",
     "scverse": "AnnData",
+    "mne": "EEG and MEG recordings",
     "cli": "the program uca",
     "demo": "make demo",
 }

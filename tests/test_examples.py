@@ -119,3 +119,15 @@ def test_sparse_components(run, capsys):
     held_out = dict(zip(path.n_nonzero.tolist(), path.held_out, strict=True))
     assert held_out[5] > 1.3 * held_out[3]
     assert held_out[8] < 1.1 * held_out[5]
+
+
+def test_eeg(run, capsys):
+    pytest.importorskip("mne", reason="pip install '.[mne]'")
+    names = run("plot_eeg")
+    assert names["n_figures"] == 3
+    agreement = names["agreement"]
+    assert agreement["UCA, three backgrounds"] > 0.8
+    assert max(agreement["PCA"], agreement["CSP, pooled"]) < 0.3
+    assert agreement["GED, equal weights"] == pytest.approx(agreement["UCA, three backgrounds"], abs=1e-3)
+    assert (names["model"].lambdas_ == 0).all()  # as the text says
+    assert "muscle: 4000 samples, rank 32" in capsys.readouterr().out

@@ -46,6 +46,7 @@ LAYERS += [
     "report",
     "_anndata",
     "scverse",
+    "mne",
     "typing",
     "cli",
 ]
@@ -113,6 +114,7 @@ def test_import_brings_no_optional_package():
         "typer",
         "anndata",
         "plotly",
+        "mne",
     )
     code = f"import sys, uca; print([m for m in {optional} if m in sys.modules])"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout

@@ -56,6 +56,7 @@ _ON_USE = {
     "datasets",
     "inference",
     "io",
+    "mne",
     "plotting",
     "report",
     "scverse",
