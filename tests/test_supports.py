@@ -78,7 +78,7 @@ def by_brute_force(problem: SparseProblem) -> float:
 def test_against_brute_force(seed):
     problem = random_problem(seed)
     wanted = by_brute_force(problem)
-    found = best_support(problem)
+    found = best_support(problem, time_limit=NEVER)
     assert found.leaf.value == pytest.approx(wanted, rel=1e-9)
     assert found.upper >= wanted * (1 - 1e-12)
     assert found.upper - found.leaf.value <= 1e-9 * abs(found.upper), "proven to be optimal"
@@ -284,7 +284,7 @@ def test_mouse_proteins(mice, mice_reference, name, values):
     target, backgrounds = datasets(mice, mice_reference[name])
     a, b = correlations(target), np.stack([correlations(rows) for rows in backgrounds])
     for k, value in values.items():
-        found = best_support(SparseProblem(a, b, k))
+        found = best_support(SparseProblem(a, b, k), time_limit=NEVER)
         assert found.leaf.value == pytest.approx(value, abs=1e-6)
         assert found.upper == pytest.approx(value, abs=1e-6)
         assert found.proof == "levels"
