@@ -47,7 +47,7 @@ def samples(seed, n=4000, **sizes):
 
 
 def raw(values, names=NAMES, sfreq=100.0):
-    return mne.io.RawArray(values, info_of(names, sfreq), verbose=False)
+    return mne.io.RawArray(values.copy(), info_of(names, sfreq), verbose=False)
 
 
 TARGET = samples(0, task=3, blink=20, alpha=8)
@@ -281,7 +281,7 @@ def test_transform_of_raw_epochs_and_arrays(fitted):
 
 
 def test_sources_of_raw_keep_times_and_annotations(fitted):
-    target = mne.io.RawArray(TARGET, info_of(), first_samp=700, verbose=False)
+    target = mne.io.RawArray(TARGET.copy(), info_of(), first_samp=700, verbose=False)
     target.set_meas_date(1_000_000_000)
     target.set_annotations(mne.Annotations([9.0], [2.0], ["BAD_cough"], orig_time=target.info["meas_date"]))
     found = fitted.sources(target)
@@ -359,7 +359,7 @@ def test_channels_that_a_background_lacks_are_named():
 
 def test_types_of_channels():
     kinds = ["eeg"] * (P - 4) + ["mag", "mag", "eog", "misc"]
-    mixed = mne.io.RawArray(TARGET, mne.create_info(list(NAMES), 100.0, kinds), verbose=False)
+    mixed = mne.io.RawArray(TARGET.copy(), mne.create_info(list(NAMES), 100.0, kinds), verbose=False)
     with pytest.raises(ValueError, match=r"several types \(eeg, mag\).*picks='eeg'"):
         UCA().fit(mixed)
     with pytest.raises(ValueError, match="picks selects channels of type eog, misc; choose among eeg, mag"):
