@@ -252,7 +252,9 @@ class TestScores:
         assert complete.any()
         plain = (gapped[0][complete] - fitted.mean_) / fitted.scale_ @ fitted.components_.T
         np.testing.assert_allclose(fitted.transform(gapped[0])[complete], plain, atol=1e-12)
-        np.testing.assert_array_equal(fitted.transform(gapped[0])[complete], fitted.transform(gapped[0][complete]))
+        # Products with other numbers of rows may round the last digit in another way.
+        scores, alone = fitted.transform(gapped[0])[complete], fitted.transform(gapped[0][complete])
+        np.testing.assert_allclose(scores, alone, rtol=1e-14, atol=1e-14)
 
     def test_rows_with_gaps_have_those_of_their_conditional_means(self, gapped):
         model = UCA(2, missing="em").fit(gapped[0], backgrounds=gapped[1])
