@@ -83,7 +83,7 @@ class UCA(BaseEstimator):
         Rank and number of samples of each recording; the target is ``"target"``.
     rank_ : int
         Dimension of the space that all recordings span; the problem is solved there.
-    basis_ : array of shape (n_channels, rank_)
+    basis_ : array of shape (n_channels, r)
         Coordinates of that space: ``filters_`` is ``model_.components_ @ basis_.T``, but for signs.
     model_ : uca.UCA
         The model, fitted on covariances in these coordinates.
