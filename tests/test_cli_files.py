@@ -350,28 +350,25 @@ class TestPlot:
         good("fit", "treated.csv", "-b", "control.csv", "--no-report", "-o", result, "--force")
         assert not (result / "variance.png").exists()
 
-    def test_labels_from_a_file_and_groups_of_one_table(self, folder, tables):
-        tables["treated"][["sample", "genotype"]].rename(columns={"genotype": "truth"}).to_csv(
-            "labels.csv", index=False
-        )
+    def test_labels_from_a_file_and_groups_of_one_table(self, folder, tables, monkeypatch):
+        """What a figure is drawn from is what the fit was made from, wherever that stood."""
+        from uca import plotting
+
+        truth = tables["treated"][["sample", "genotype"]].rename(columns={"genotype": "truth"})
+        truth.to_csv("labels.csv", index=False)
         good("fit", "treated.csv", "-b", "control.csv", "--labels", "labels.csv", "--no-report", "-o", "a")
+        one_table = ["all.csv", "--by", "group", "--target", "treated", "-b", "c=control", "-k", "1"]
+        good("fit", *one_table, "--no-report", "-o", "b")
+        seen = []
+        for kind in ("density", "scores"):
+            monkeypatch.setattr(plotting, kind, lambda model, **options: seen.append(options))
         good("plot", "a", "density")
-        good(
-            "fit",
-            "all.csv",
-            "--by",
-            "group",
-            "--target",
-            "treated",
-            "-b",
-            "c=control",
-            "--no-report",
-            "-o",
-            "b",
-            "-k",
-            "1",
-        )
         good("plot", "b", "scores", "--force")
+        labelled, grouped = seen
+        assert labelled["labels"].tolist() == truth["truth"].tolist()
+        np.testing.assert_array_equal(grouped["X"], tables["treated"][NAMES])
+        assert list(grouped["backgrounds"]) == ["c"]
+        np.testing.assert_array_equal(grouped["backgrounds"]["c"], tables["control"][NAMES])
 
 
 def test_without_matplotlib_a_note(folder, monkeypatch):

@@ -290,14 +290,17 @@ def test_a_step_that_was_skipped_around_a_nested_pipeline(target, backgrounds):
             wrong.fit(target, **{name: backgrounds})
 
 
-def test_nothing_is_said_where_no_step_was_skipped(target, backgrounds):
-    """Warnings are errors here."""
-    make_pipeline(UCA()).fit(target, uca__backgrounds=backgrounds)
-    Pipeline([("none", "passthrough"), ("uca", UCA())]).fit(target, uca__backgrounds=backgrounds)
-    make_pipeline(StandardScaler(), UCA()).fit(target)
+def test_nothing_is_said_where_no_step_was_skipped(target, backgrounds, recwarn):
+    alone = UCA().fit(target, backgrounds=backgrounds)
+    pipelines = [
+        make_pipeline(UCA()).fit(target, uca__backgrounds=backgrounds),
+        Pipeline([("none", "passthrough"), ("uca", UCA())]).fit(target, uca__backgrounds=backgrounds),
+    ]
+    assert make_pipeline(StandardScaler(), UCA()).fit(target)[-1].background_names_ == []
     with sklearn.config_context(enable_metadata_routing=True):
         steps = [("scale", StandardScaler()), ("uca", UCA().set_fit_request(backgrounds=True))]
-        Pipeline(steps, transform_input=["backgrounds"]).fit(target, backgrounds=tuple(backgrounds.values()))
+        routed = Pipeline(steps, transform_input=["backgrounds"])
+        pipelines.append(routed.fit(target, backgrounds=tuple(backgrounds.values())))
 
     class Own(Pipeline):  # knows what it does
         def fit(self, X, y=None, backgrounds=None):
@@ -305,7 +308,10 @@ def test_nothing_is_said_where_no_step_was_skipped(target, backgrounds):
             self[-1].fit(X, backgrounds={name: self[0].transform(rows) for name, rows in backgrounds.items()})
             return self
 
-    Own([("scale", StandardScaler()), ("uca", UCA())]).fit(target, backgrounds=backgrounds)
+    pipelines.append(Own([("scale", StandardScaler()), ("uca", UCA())]).fit(target, backgrounds=backgrounds))
+    for fitted in pipelines:  # each dataset is standardised by itself, so a scaler before changes nothing but rounding
+        np.testing.assert_allclose(fitted[-1].components_, alone.components_, atol=1e-6)
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize(
@@ -322,8 +328,19 @@ def test_rows_that_the_user_deletes_are_gone(fit, rng):
     assert model is not None
 
 
-def test_labels_are_passed_on_without_a_warning(target, backgrounds):
-    pipeline().fit(target, np.arange(90) % 2, backgrounds=backgrounds)
+def test_labels_are_passed_on_without_a_warning(target, backgrounds, recwarn):
+    seen = []
+
+    class Watching(StandardScaler):
+        def fit(self, X, y=None, sample_weight=None):
+            seen.append(y)
+            return super().fit(X, y, sample_weight)
+
+    labels = np.arange(90) % 2
+    ContrastivePipeline([("scale", Watching()), ("uca", UCA())]).fit(target, labels, backgrounds=backgrounds)
+    assert len(seen) == 1
+    assert seen[0] is labels
+    assert not recwarn.list
 
 
 @pytest.mark.parametrize(

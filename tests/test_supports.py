@@ -74,7 +74,7 @@ def by_brute_force(problem: SparseProblem) -> float:
     return max(value_of(problem, support) for support in combinations(range(problem.p), problem.k))
 
 
-@pytest.mark.parametrize("seed", range(28))
+@pytest.mark.parametrize("seed", [*range(28), *(pytest.param(seed, marks=pytest.mark.slow) for seed in range(28, 500))])
 def test_against_brute_force(seed):
     problem = random_problem(seed)
     wanted = by_brute_force(problem)
@@ -84,12 +84,6 @@ def test_against_brute_force(seed):
     assert found.upper - found.leaf.value <= 1e-9 * abs(found.upper), "proven to be optimal"
     assert len(found.leaf.support) == problem.k
     assert value_of(problem, tuple(found.leaf.support)) == pytest.approx(found.leaf.value, rel=1e-9)
-
-
-@pytest.mark.slow
-@pytest.mark.parametrize("seed", range(28, 500))
-def test_more_against_brute_force(seed):
-    test_against_brute_force(seed)
 
 
 @pytest.mark.parametrize("seed", range(7))

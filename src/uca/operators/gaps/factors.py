@@ -142,11 +142,9 @@ def _error(part: Array, values: Array, held: Array, rank: int) -> float:
 class FactorLaw(NormalLaw):
     """A normal law of a few factors and noise in each feature by itself.
 
-    Besides the attributes of every law: ``shift`` (q,), ``loadings`` (q, r) and ``noise`` (q,), all of standardised features
-    that vary.
+    Besides the attributes of every law: ``loadings`` (q, r) and ``noise`` (q,), of standardised features that vary.
     """
 
-    shift: Array
     loadings: Array
     noise: Array
 
@@ -154,12 +152,6 @@ class FactorLaw(NormalLaw):
     def rank(self) -> int:
         """Number of factors."""
         return int(self.loadings.shape[1])
-
-    @property
-    def mean(self) -> Array:
-        out = self.origin.copy()
-        out[self.varies] += self.unit[self.varies] * self.shift
-        return out
 
     @property
     def covariance(self) -> Array:

@@ -55,6 +55,8 @@ class NormalLaw(ABC):
         Steps of EM.
     converged : bool
         Whether it came to rest.
+    shift : array of shape (q,)
+        Means of the standardised features that vary.
     """
 
     origin: Array
@@ -63,6 +65,7 @@ class NormalLaw(ABC):
     n_values: Array
     n_iter: int
     converged: bool
+    shift: Array
 
     @property
     def varies(self) -> Array:
@@ -75,9 +78,11 @@ class NormalLaw(ABC):
         return len(self.origin)
 
     @property
-    @abstractmethod
     def mean(self) -> Array:
         """Means of the law, (p,), in the user's units."""
+        out = self.origin.copy()
+        out[self.varies] += self.unit[self.varies] * self.shift
+        return out
 
     @property
     @abstractmethod

@@ -106,18 +106,10 @@ def conditional(patterns: Patterns, theta: Array) -> Iterator[tuple[Batch, Array
 class FullLaw(NormalLaw):
     """A normal law with a covariance of all features.
 
-    Besides the attributes of every law: ``shift`` (q,) and ``sigma`` (q, q), mean and covariance of the standardised
-    features that vary.
+    Besides the attributes of every law: ``sigma`` (q, q), the covariance of the standardised features that vary.
     """
 
-    shift: Array
     sigma: Array
-
-    @property
-    def mean(self) -> Array:
-        out = self.origin.copy()
-        out[self.varies] += self.unit[self.varies] * self.shift
-        return out
 
     @property
     def covariance(self) -> Array:
