@@ -36,7 +36,7 @@ model = UCA(4, scale=False).fit(data.target, backgrounds=data.backgrounds)
 figure, axes = plt.subplots(2, 1, figsize=(7.5, 4.2), layout="constrained")
 for ax, fitted, name in zip(axes, (pca, model), ("PCA", "UCA"), strict=True):
     plotting.eigenimages(fitted, data.image_shape, ax=ax)
-    ax.set_title(name, loc="left")
+    ax.set_title(name)
 
 # %%
 # Scores

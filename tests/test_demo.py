@@ -29,6 +29,7 @@ def test_demo_prints_tables_and_saves_the_figure(tmp_path, capsys):
     page = (tmp_path / "new" / "report.html").read_text(encoding="utf-8")
     assert "<title>Digits 3 and 8 over grass + brick" in page
     assert "1 unique component" in page
+    assert '"labels":{"name":"digit","levels":["3","8"]' in page
 
 
 def test_auc_is_the_mean_of_five_folds(rng):
@@ -40,6 +41,20 @@ def test_auc_is_the_mean_of_five_folds(rng):
     folds = StratifiedKFold(5, shuffle=True, random_state=7)
     wanted = cross_val_score(LogisticRegression(), scores, labels, cv=folds, scoring="roc_auc").mean()
     assert demo.label_auc(scores, labels, 7) == pytest.approx(wanted, abs=1e-12)  # the same sums in another order
+
+
+def test_best_line_is_that_of_held_out_regressions(rng):
+    from sklearn.linear_model import LogisticRegression
+    from sklearn.model_selection import StratifiedKFold, cross_val_predict
+
+    labels = np.repeat([3, 8], [40, 60])
+    scores = rng.standard_normal((100, 2)) * [1, 3] + 2 * (labels == 8)[:, np.newaxis]
+    folds = StratifiedKFold(5, shuffle=True, random_state=7)
+    odds = cross_val_predict(LogisticRegression(), scores, labels, cv=folds, method="decision_function")
+    places = demo.along_best_line(scores, labels, 7)
+    assert np.corrcoef(places, odds)[0, 1] == pytest.approx(1.0, abs=1e-12)  # the same odds, by way of probabilities
+    within = [places[labels == label].var() for label in (3, 8)]
+    assert (places.mean(), np.mean(within)) == pytest.approx((0.0, 1.0), abs=1e-12)
 
 
 def test_one_background_reveals_the_digit():

@@ -22,7 +22,7 @@ from uca import CPCA, UCA, CPCAPlusPlus, SparseUCA, plotting, solve_dual
 from uca.fitted import problem_of
 from uca.plotting.densities import curve, mass_levels, surface
 from uca.plotting.dual_values import dual_values
-from uca.plotting.scatter import spread, stack
+from uca.plotting.names import arrange
 
 plt.switch_backend("Agg")
 
@@ -230,10 +230,103 @@ def test_biplot_arrows_are_the_longest_loadings(s):
     assert ax.get_aspect() == 1
 
 
-def test_names_are_moved_apart_no_more_than_needed():
-    moved = spread(np.array([0.0, 5.0, 0.1, 0.2]), 1.0)
-    np.testing.assert_allclose(moved, [-0.9, 5.0, 0.1, 1.1])
-    np.testing.assert_allclose(stack(np.array([0.3, 0.0, 4.0]), 1.0), [1.0, 0.0, 4.0])
+def overlapping(boxes):
+    """Pairs of boxes (x0, y0, x1, y1) that share more than an edge."""
+    return [
+        (i, j)
+        for i, a in enumerate(boxes)
+        for j, b in enumerate(boxes[:i])
+        if min(a[2], b[2]) - max(a[0], b[0]) > 1e-9 and min(a[3], b[3]) - max(a[1], b[1]) > 1e-9
+    ]
+
+
+def written_boxes(ax):
+    """Where names stand after the figure was drawn, in pixels."""
+    renderer = ax.figure.canvas.get_renderer()
+    return [text.get_window_extent(renderer).extents for text in ax.texts if text.get_text()]
+
+
+@pytest.mark.parametrize("size", [(6.4, 4.8), (3.2, 2.4)])
+@pytest.mark.parametrize("n_features", [3, 9])
+def test_names_of_a_biplot_do_not_overprint(s, n_features, size):
+    figure, ax = plt.subplots(figsize=size)
+    plotting.biplot(s.model, s.target, n_features=n_features, feature_names=NAMES, ax=ax)
+    for dpi in (60, 150):  # also when it is drawn again, larger
+        figure.set_dpi(dpi)
+        figure.canvas.draw()
+        boxes = written_boxes(ax)
+        assert len(boxes) == n_features
+        assert overlapping(boxes) == []
+        frame = ax.get_window_extent().extents
+        assert all(np.all(box[:2] >= frame[:2] - 1) and np.all(box[2:] <= frame[2:] + 1) for box in boxes)
+    plt.close(figure)
+
+
+def test_names_of_equal_arrows_do_not_overprint(rng):
+    """Thirty features that load alike: the hardest case."""
+    X = rng.normal(size=(60, 1)) + 0.01 * rng.normal(size=(60, 30))
+    ax = plotting.biplot(UCA(2).fit(X), X, n_features=30, feature_names=[f"a long name {i}" for i in range(30)])
+    ax.figure.canvas.draw()
+    assert overlapping(written_boxes(ax)) == []
+
+
+def test_points_lie_over_arrows(s):
+    ax = plotting.biplot(s.model, s.target, labels=s.labels, backgrounds=s.backgrounds)
+    arrows = [text.get_zorder() for text in ax.texts if text.get_text() == ""]
+    assert max(arrows) < min(points.get_zorder() for points in ax.collections)
+
+
+def test_a_name_stands_beyond_its_tip_and_avoids_rows_and_others():
+    tip, size, room = np.array([[60.0, 50.0]]), np.array([[20.0, 8.0]]), np.array([200.0, 100.0])
+    none = np.empty((0, 2))
+    free = arrange(tip, size, np.array([50.0, 50.0]), room, none)
+    np.testing.assert_allclose(free, [[60 + 3 + 10, 50]])  # 3 beyond the tip, half of its width more
+    crowd = np.column_stack([np.linspace(62, 90, 50), np.full(50, 50.0)])
+    moved = arrange(tip, size, np.array([50.0, 50.0]), room, crowd)
+    assert abs(moved[0, 1] - 50) > 4  # above or below the rows
+    twice = arrange(np.repeat(tip, 2, axis=0), np.repeat(size, 2, axis=0), np.array([50.0, 50.0]), room, none)
+    np.testing.assert_allclose(twice[0], free[0])
+    assert overlapping(np.hstack([twice - size / 2, twice + size / 2])) == []
+    corner = arrange(np.array([[199.0, 99.0]]), size, np.array([50.0, 50.0]), room, none)
+    assert np.all(corner + size / 2 <= room)
+
+
+# --- titles ---------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("name", "title"),
+    [
+        ("scores", "UCA scores, target against control and vehicle"),
+        ("biplot", "UCA biplot, target against control and vehicle"),
+        ("loadings", "Loadings on UC2: the 6 largest of 9 features"),
+        ("variance", "Variance of each component, target against control and vehicle"),
+        ("density", "UCA densities, target against control and vehicle"),
+        ("density_plane", "UCA scores: outlines of 50 and 90 % of the rows"),
+        ("dual_line", "Dual function and its certified minimum"),
+        ("dual_contours", "Dual function and its certified minimum"),
+        ("contrast_path", "Variance of UC1 from PCA to strong contrast"),
+        ("contrast_path_scores", "Scores on UC1 from PCA to strong contrast"),
+        ("eigenimages", "UCA components as images"),
+    ],
+)
+def test_figures_have_a_title_unless_the_axes_have_one(s, name, title):
+    assert CASES[name](s, None).get_title() == title
+    for loc in ("left", "center", "right"):
+        ax = plt.subplots()[1]
+        ax.set_title("mine", loc=loc)
+        CASES[name](s, ax)
+        assert [ax.get_title(place) for place in ("left", "center", "right") if ax.get_title(place)] == ["mine"]
+    plt.close("all")
+
+
+def test_titles_say_what_was_fitted(s):
+    assert plotting.scores(UCA(2).fit(s.target), s.target).get_title() == "PCA scores"
+    many = {f"control {j}": s.backgrounds["control"] + j for j in range(3)}
+    ax = plotting.scores(UCA(2).fit(s.target, backgrounds=many), s.target)
+    assert ax.get_title() == "UCA scores, target against 3 backgrounds"
+    ax.set_title("")
+    assert ax.get_title() == ""
 
 
 # --- bars -----------------------------------------------------------------------------------------------------------
@@ -245,7 +338,7 @@ def test_loadings_in_order_of_size(s):
     order = sorted(range(P), key=lambda i: -abs(component[i]))[:5]
     np.testing.assert_allclose([bar.get_width() for bar in ax.patches], component[order])
     assert [text.get_text() for text in ax.get_yticklabels()] == [NAMES[i] for i in order]
-    assert "the 5 largest of 9 features" in ax.get_title(loc="left")
+    assert ax.get_title() == "Loadings on UC2: the 5 largest of 9 features"
 
 
 def test_variance_bars_and_bounds(s):

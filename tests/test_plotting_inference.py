@@ -60,6 +60,23 @@ DRAW = {
 }
 
 
+@pytest.mark.parametrize("name", DRAW)
+def test_titles_say_what_is_drawn_and_yield_to_the_users(name):
+    found = results()
+    title = {
+        "uniqueness": f"Test of uniqueness: {found.test.n_unique_} unique component",
+        "n_components": f"Number of components: {found.number.n_components_} by the test",
+        "stability": f"Stability of the components, {len(found.bootstrap.cosines)} resamples",
+        "reliable_loadings": "Loadings on UC1",
+        "influence": "What changes without each background",
+        "leverage": "Leverage of single rows on UC1",
+    }[name]
+    assert DRAW[name](found).get_title().startswith(title)
+    ax = plt.subplots()[1]
+    ax.set_title("mine", loc="left")
+    assert (DRAW[name](found, ax=ax).get_title("left"), ax.get_title()) == ("mine", "")
+
+
 def legend(ax: Axes) -> list[str]:
     return [text.get_text() for text in ax.get_legend().get_texts()]
 
@@ -169,7 +186,7 @@ def test_reliable_loadings_draws_the_largest_with_their_intervals(component):
         assert not np.isfinite(bars(ax)).any()
     assert ("not found again: no intervals" in ax.get_xlabel()) == (component == 1)
     assert labels(ax.yaxis) == [f"x{i}" for i in chosen]
-    assert ax.get_title(loc="left") == "the 5 largest of 8 features"
+    assert ax.get_title() == f"Loadings on UC{component + 1}: the 5 largest of 8 features"
     with pytest.raises(ValueError, match="component=3, but the model has 3 components"):
         plotting.reliable_loadings(found, component=3)
 

@@ -305,6 +305,100 @@ def test_tables_sparse_rows_and_lists_give_the_same_drawing(fitted, tmp_path):
         assert other["path"] is not None
 
 
+@pytest.mark.parametrize("kind", ["array", "sparse chunks", "frame"])
+def test_dask_gives_the_same_page_as_memory(kind, tmp_path):
+    da = pytest.importorskip("dask.array", reason="pip install 'unique-component-analysis[dask]'")
+    dd = pytest.importorskip("dask.dataframe", reason="pip install 'unique-component-analysis[dask]'")
+    X, backgrounds = problem()
+    tables = {"target": pd.DataFrame(X, columns=list("abcdef"))} | {
+        name: pd.DataFrame(rows, columns=list("abcdef")) for name, rows in backgrounds.items()
+    }
+    lazily = {
+        "array": lambda table: da.from_array(table.to_numpy(), chunks=(17, 4)),
+        "sparse chunks": lambda table: da.from_array(table.to_numpy(), chunks=(17, 6)).map_blocks(sparse.csr_array),
+        "frame": lambda table: dd.from_pandas(table, npartitions=3),
+    }[kind]
+    target, *others = (lazily(table) for table in tables.values())
+    labels = pd.Series(["x", "y"] * 40, name="diet")
+    model = UCA().fit(tables.pop("target"), backgrounds=tables)
+    page, lazy = opened(
+        report(model, tmp_path / "1.html", target, backgrounds=others, labels=dd.from_pandas(labels, npartitions=2))
+    )
+    _, plain = opened(report(model, tmp_path / "0.html", X, backgrounds=backgrounds, labels=labels))
+    assert lazy["path"] is not None
+    # float32 in the file; sums over chunks and over whole columns differ in the last bits.
+    np.testing.assert_allclose(decoded(lazy["scores"], "f4"), decoded(plain["scores"], "f4"), rtol=1e-5, atol=1e-6)
+    np.testing.assert_allclose(lazy["path"]["target"], plain["path"]["target"], rtol=1e-6)
+    assert lazy["labels"] == plain["labels"]
+    assert lazy["datasets"] == plain["datasets"]
+    assert "No component depends on only a few rows" in "".join(page.shown)
+
+
+def test_of_a_large_dask_array_only_drawn_rows_come_into_memory(tmp_path, monkeypatch):
+    da = pytest.importorskip("dask.array", reason="pip install 'unique-component-analysis[dask]'")
+    sizes = []
+    computed = da.Array.compute
+
+    def compute(self, **options):
+        out = computed(self, **options)
+        sizes.append(out.size)
+        return out
+
+    X = da.random.default_rng(0).normal(size=(60_000, 30), chunks=(10_000, 30))
+    model = UCA().fit(X)
+    monkeypatch.setattr(da.Array, "compute", compute)
+    page, data = opened(report(model, tmp_path / "r.html", X))
+    shown, rows = data["datasets"][0]["shown"], decoded(data["datasets"][0]["rows"], "u4")
+    assert max(sizes) == 30 * shown < X.size / 2
+    scores = decoded(data["scores"], "f4").reshape(2, -1)
+    np.testing.assert_allclose(scores.T, computed(model.transform(X))[rows], atol=1e-4)  # float32
+    assert "a random sample with a fixed seed" in "".join(page.shown)
+
+
+def test_missing_values_in_dask_chunks_are_refused(fitted, tmp_path):
+    da = pytest.importorskip("dask.array", reason="pip install 'unique-component-analysis[dask]'")
+    model, X, backgrounds = fitted
+    X[41, 2] = np.nan
+    with pytest.raises(ValueError, match="target X contains NaN or infinity in 1 row, the first is row 41"):
+        report(model, tmp_path / "r.html", da.from_array(X, chunks=20))
+    with pytest.raises(ValueError, match="target X contains 1 NaN, the first at row 41, column 2"):
+        report(model, tmp_path / "r.html", da.from_array(X, chunks=20), backgrounds=backgrounds)
+    assert not list(tmp_path.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("labels", "name", "expected"),
+    [
+        (pd.Series(["x", "y"] * 40, name="diet"), None, "diet"),
+        (pd.Series(["x", "y"] * 40, name="diet"), "diet of the mother", "diet of the mother"),
+        (["x", "y"] * 40, "diet", "diet"),
+        (np.arange(80.0), "dose", "dose"),
+        (["x", "y"] * 40, None, "label"),
+    ],
+)
+def test_labels_have_a_name(fitted, tmp_path, labels, name, expected):
+    model, X, _ = fitted
+    _, data = opened(report(model, tmp_path / "r.html", X, labels=labels, label_name=name))
+    assert data["labels"]["name"] == expected
+
+
+@pytest.mark.parametrize(
+    ("model", "backgrounds", "method", "state"),
+    [
+        (UCA(), True, "UCA", "λ as fitted"),
+        (UCA(), False, "PCA", "no background"),
+        (UCA(bound=100.0), True, "UCA", "λ = 0 (PCA)"),  # a bound that PCA keeps
+        (uca.SparseUCA(n_nonzero=3), True, "SparseUCA", "as fitted"),
+    ],
+)
+def test_method_and_state_are_told_where_there_is_no_slider(model, backgrounds, method, state, tmp_path):
+    X, controls = problem()
+    model.fit(X, backgrounds=controls if backgrounds else None)
+    _, data = opened(report(model, tmp_path / "r.html", X, title="Two diets"))
+    assert data["path"] is None
+    assert (data["title"], data["method"], data["state"]) == ("Two diets", method, state)
+
+
 def test_names_come_from_the_table_and_columns_are_matched(tmp_path):
     X, backgrounds = problem()
     frame = pd.DataFrame(X, columns=list("abcdef"), index=[f"mouse {i}" for i in range(len(X))])

@@ -19,6 +19,7 @@ from uca import UCA
 from uca.inference import background_influence, bootstrap, uniqueness_test
 from uca.report import report
 
+imread = pytest.importorskip("matplotlib.image", reason="pip install 'unique-component-analysis[plot]'").imread
 pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 
 CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
@@ -43,6 +44,7 @@ FLAGS = [
     "--disable-sync",
 ]
 NASTY = "</script><b>bold</b>&amp;"
+LABEL = "response to a long treatment with <b>two</b> drugs, as the clinic wrote it down"
 
 
 @pytest.fixture(scope="module")
@@ -66,21 +68,27 @@ def example(tmp_path_factory):
         "stability": bootstrap(X, backgrounds, n_components=3, n_resamples=20),
         "influence": background_influence(X, backgrounds, n_components=3),
     }
-    report(model, path, frame, backgrounds=backgrounds, labels=labels, image_shape=(3, 4), title=NASTY, **evidence)
+    told = {"labels": labels, "label_name": LABEL, "image_shape": (3, 4), "title": NASTY}
+    report(model, path, frame, backgrounds=backgrounds, **told, **evidence)
     return model, frame, labels, path
 
 
 class Opened:
     """A page with what it logged and what it asked the network for."""
 
-    def __init__(self, browser, path, **options):
+    def __init__(self, browser, path, policy=None, **options):
         self.context = browser.new_context(**{"viewport": {"width": 1240, "height": 900}, **options})
         self.page = self.context.new_page()
         self.problems, self.requests = [], []
         self.page.on("console", lambda message: self.problems.append(message.text))
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
         self.page.on("request", lambda request: self.requests.append(request.url))
-        self.page.goto(path.as_uri())
+        if policy is None:
+            self.page.goto(path.as_uri())
+        else:
+            headers = {"content-type": "text/html; charset=utf-8", "content-security-policy": policy}
+            self.page.route("**/*", lambda route: route.fulfill(body=path.read_bytes(), headers=headers))
+            self.page.goto("http://report.invalid/")
         self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
 
     def points(self):
@@ -107,6 +115,23 @@ class Opened:
         layer = "document.querySelector('#scatter .hoverlayer').textContent"
         self.page.wait_for_function(f"{layer}.includes('cell {row}')", timeout=5000)
         return self.page.evaluate(layer)
+
+    def save_picture(self):
+        """The name of the saved file, the texts that were written into it, and its pixels."""
+        self.page.evaluate(
+            """() => {
+                window.written = [];
+                const context = CanvasRenderingContext2D.prototype, write = context.fillText;
+                context.fillText = function (text, ...at) { window.written.push(text); write.call(this, text, ...at); };
+            }"""
+        )
+        with self.page.expect_download() as download:
+            self.page.click("#picture")
+        kept = os.environ.get("UCA_SCREENSHOTS")
+        if kept:
+            download.value.save_as(Path(kept) / download.value.suggested_filename)
+        pixels = imread(download.value.path(), format="png")
+        return download.value.suggested_filename, self.page.evaluate("window.written"), pixels
 
     def slide(self, key, position):
         self.page.focus("#contrast")
@@ -155,7 +180,7 @@ def test_hover_shows_id_and_label_as_they_are(opened, example):
     model, frame, labels, _ = example
     ours = np.flatnonzero(labels == NASTY)
     row = int(ours[model.transform(frame)[ours, 0].argmax()])  # at the edge, where no other point is nearer
-    assert f"label: {NASTY}" in opened.hover(row)
+    assert f"{LABEL}: {NASTY}"[:59] in opened.hover(row)
     assert opened.page.inner_text("h1") == NASTY
     assert NASTY in opened.page.inner_text("#legend")
 
@@ -197,15 +222,18 @@ def test_table_filters_and_sorts_and_download_gives_the_csv(opened, example):
     assert set(page.locator("#loadings-table tbody th").all_inner_texts()) == {"gene1", "gene10", "gene11"}
     page.fill("#search", "")
     page.select_option("#pick-loading", "1")
-    order = np.argsort(-np.abs(model.components_[1]))
-    assert page.locator("#loadings-table tbody th").all_inner_texts() == [f"gene{i}" for i in order]
+    for kind, values in (("loadings", model.components_), ("patterns", model.patterns_)):
+        page.select_option("#pick-kind", kind)
+        order = np.argsort(-np.abs(values[1]))
+        assert page.locator("#loadings-table tbody th").all_inner_texts() == [f"gene{i}" for i in order]
     with page.expect_download() as download:
         page.click("#loadings-csv")
     assert download.value.suggested_filename == "loadings.csv"
     header, *rows = csv.reader(io.StringIO(Path(download.value.path()).read_text(encoding="utf-8")))
-    assert header == ["feature", "UC1", "UC2", "UC3"]
+    assert header == ["feature", "UC1", "UC2", "UC3", "UC1 pattern", "UC2 pattern", "UC3 pattern"]
     assert [row[0] for row in rows] == list(frame.columns)
-    np.testing.assert_allclose(np.array([row[1:] for row in rows], float), model.components_.T, rtol=1e-5, atol=1e-7)
+    both = np.vstack([model.components_, model.patterns_]).T
+    np.testing.assert_allclose(np.array([row[1:] for row in rows], float), both, rtol=1e-5, atol=1e-7)
 
 
 def test_components_colour_and_groups_can_be_chosen(opened, example):
@@ -231,6 +259,116 @@ def test_backgrounds_stand_on_the_same_axes(opened):
     )
     assert layout[0] == layout[1] == layout[2]
     assert layout[3] == layout[4]
+
+
+@pytest.mark.parametrize("width", [390, 800, 1280])
+@pytest.mark.parametrize("m", [1, 2, 3, 5])
+def test_the_same_spread_is_as_large_in_every_panel(browser, m, width, tmp_path):
+    X, backgrounds = problem(n=30, names=[f"control {j}" for j in range(m)])
+    model = UCA().fit(X, backgrounds=backgrounds)
+    opened = Opened(
+        browser,
+        report(model, tmp_path / "r.html", X, backgrounds=backgrounds),
+        viewport={"width": width, "height": 900},
+    )
+    panels = opened.page.evaluate(
+        """() => { const full = document.getElementById("scatter")._fullLayout;
+                   return Object.keys(full).filter((key) => /^[xy]axis/.test(key)).map((key) =>
+                     [key[0], full[key]._length, full[key].range, full[key]._vals.map((tick) => tick.x)]); }"""
+    )
+    for letter in "xy":
+        (_, length, span, ticks), *others = [panel for panel in panels if panel[0] == letter]
+        assert len(others) == m
+        assert len(ticks) >= 2
+        for _, its_length, its_span, its_ticks in others:
+            assert its_length == pytest.approx(length, abs=1.0)  # pixels
+            assert (its_span, its_ticks) == (span, ticks)
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == width
+    opened.context.close()
+
+
+def test_controls_stand_on_one_line_at_1280(browser, example):
+    opened = Opened(browser, example[3], viewport={"width": 1280, "height": 900})
+    bottoms = opened.page.evaluate(
+        "Array.from(document.querySelectorAll('#scores .controls.line > *'), (e) => e.getBoundingClientRect().bottom)"
+    )
+    assert len(bottoms) == 6
+    assert max(bottoms) - min(bottoms) < 1
+    assert opened.page.evaluate("document.documentElement.scrollWidth") == 1280
+    opened.context.close()
+
+
+def test_colour_menu_and_legend_say_the_name_of_the_label(opened):
+    assert opened.page.inner_text("#pick-colour option[value=label]") == LABEL[:39] + "…"
+    assert opened.page.inner_text("#legend .of") == LABEL[:39] + "…"
+
+
+def test_saved_picture_says_what_it_shows(opened):
+    name, written, pixels = opened.save_picture()
+    assert name == ("script-b-bold-b-amp_UCA_lambda-as-fitted_UC1-UC2_by-response-to-a-long-treatment-with-b-two.png")
+    assert {NASTY, "UCA, λ as fitted", LABEL[:59] + "…", "treated", "Target", "control", "placebo"} <= set(written)
+    assert sum(text.startswith("UC1 (") and text.endswith("% of target variance)") for text in written) == 1
+    opened.slide("Home", 0)
+    pca_name, pca_written, pca_pixels = opened.save_picture()
+    assert "_UCA_lambda-0-PCA_UC1-UC2_" in pca_name
+    assert "UCA, λ = 0 (PCA): not the fitted components" in pca_written
+    assert pca_pixels.shape == pixels.shape
+    assert np.mean(np.any(pca_pixels != pixels, axis=2)) > 0.01  # its points stand elsewhere
+    opened.slide("End", 20)
+    assert "UCA, λ = 10 \N{MULTIPLICATION SIGN} fitted λ: not the fitted components" in opened.save_picture()[1]
+
+
+def test_saved_picture_has_the_groups_and_colours_of_the_page(opened, example):
+    """The symbols of the legend have the exact colours; those of points shine through one another."""
+    blue, orange = (0, 0x72, 0xB2), (0xD5, 0x5E, 0x00)
+    has = lambda pixels, colour: bool(np.all(np.rint(255 * pixels[..., :3]) == colour, axis=2).any())  # noqa: E731
+    pixels = opened.save_picture()[2]
+    assert has(pixels, blue)
+    assert has(pixels, orange)
+    opened.page.locator("#legend button", has_text="treated").click()
+    opened.page.check("#overlay")
+    _, written, pixels = opened.save_picture()
+    assert "not shown: treated" in written
+    assert written.count("control") > 1  # in the legend too
+    assert has(pixels, blue) != has(pixels, orange)
+    opened.page.select_option("#pick-colour", "f0")
+    name, written, _ = opened.save_picture()
+    model, frame, _, _ = example
+    strongest = frame.columns[np.abs(model.components_).max(axis=0).argmax()]
+    assert strongest in written
+    assert name.endswith(f"_by-{strongest}.png")
+    assert "treated" not in written
+
+
+def test_saved_picture_does_not_depend_on_the_width_of_the_page(browser, example):
+    pictures = []
+    for width in (390, 1280):
+        opened = Opened(browser, example[3], viewport={"width": width, "height": 900})
+        pictures.append(opened.save_picture())
+        opened.context.close()
+    assert pictures[0][:2] == pictures[1][:2]
+    np.testing.assert_array_equal(pictures[0][2], pictures[1][2])
+
+
+@pytest.mark.parametrize(
+    "policy",
+    [
+        "script-src 'unsafe-inline'",
+        "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'",
+    ],
+)
+def test_everything_is_saved_under_a_strict_content_policy(browser, example, policy):
+    opened = Opened(browser, example[3], policy)
+    name, written, pixels = opened.save_picture()
+    assert name.endswith(".png")
+    assert "UCA, λ as fitted" in written
+    assert pixels.shape[1] == 2400
+    with opened.page.expect_download() as download:
+        opened.page.click("#loadings-csv")
+    assert download.value.suggested_filename == "loadings.csv"
+    # The empty icon, which keeps browsers from asking a server for one, is all that a policy without images stops.
+    assert [text for text in opened.problems if "'data:,'" not in text] == []
+    opened.context.close()
 
 
 def test_held_out_variances_are_drawn_with_their_intervals(opened):

@@ -333,10 +333,10 @@ class TestElsewhere:
         out = tmp_path / "out"
         told = good("fit", tmp_path / "t.csv", "-b", tmp_path / "b.csv", "--sparse", 3, "-k", 1, "-o", out).output
         (named,) = (line for line in told.splitlines() if line.startswith("UC1:"))
-        assert set(named.removeprefix("UC1: ").split(", ")) == {"gene1", "gene4", "gene7"}
+        assert {part.split()[0] for part in named.removeprefix("UC1: ").split(", ")} == {"gene1", "gene4", "gene7"}
         assert "Proven: no component of 3 features" in told
         found = json.loads((out / "summary.json").read_text())
-        assert set(found["components"][0]["features"]) == {"gene1", "gene4", "gene7"}
+        assert {part["feature"] for part in found["components"][0]["leading"]} == {"gene1", "gene4", "gene7"}
         weights = pd.read_csv(out / "components.csv", index_col="feature")["UC1"]
         assert np.count_nonzero(weights) == 3
         assert not np.signbit(weights[weights == 0]).any()

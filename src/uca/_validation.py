@@ -57,8 +57,13 @@ class Datasets:
         return tuple(label_of(name) for name in self.tables)
 
     def check_finite(self, *, gaps: bool = False, advice: str = "") -> None:
-        """Refuse NaN and infinity, for those who use rows before any pass over them has looked; ``gaps`` lets NaN pass."""
+        """Refuse NaN and infinity, for those who use rows before any pass over them has looked; ``gaps`` lets NaN pass.
+
+        Dask arrays are not looked at here: passes over their chunks do it.
+        """
         for array, label in zip(self.arrays, self.labels, strict=True):
+            if is_dask(array):
+                continue
             n_nan, n_inf, first = count_not_finite(array)
             if gaps and n_inf:
                 raise_counts(0, n_inf, first_infinite(array), label)

@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from scipy.special import logit
+from scipy.stats import gaussian_kde
 
 from ._optional import optional
 from ._separation import judge
@@ -21,6 +23,7 @@ from .datasets import ContrastiveDataset, digits_on_grass, digits_on_grass_and_b
 from .estimators.uca import UCA
 from .inference import UniquenessTest, background_influence, uniqueness_test
 
+REACH = 4.0  # of the axis on which digits are told apart, in deviations
 COLOURS = ("#0072B2", "#D55E00")  # blue and vermilion, told apart by colour-blind eyes
 
 
@@ -28,7 +31,8 @@ CAPTION = (
     "What is large is the texture;\nwhat is unique is the digit.\n\n"
     "Left: patches as the methods see them.\nThen, for each method, its two\n"
     "components and the scores of the target.\n\n"
-    "No method is shown the labels.\nAUC: how well the two scores tell\nthem apart, cross-validated."
+    "No method is shown the labels.\nAUC: how well the two scores tell\nthem apart, cross-validated.\n\n"
+    "Below: held-out rows along the line\nthat tells the digits apart best."
 )
 
 
@@ -61,6 +65,16 @@ def label_auc(scores: Array, labels: Array, seed: int) -> float:
     """Five-fold cross-validated AUC of a linear classifier on the scores, mean of the folds."""
     judged = judge(scores, np.unique(labels, return_inverse=True)[1], seed=seed)
     return float("nan") if judged is None else float(np.mean([judged.auc(rows) for rows in judged.folds]))
+
+
+def along_best_line(scores: Array, labels: Array, seed: int = 0) -> Array:
+    """What the AUC judges: log-odds of held-out rows, centred, in units of their deviation within a label."""
+    y = np.unique(labels, return_inverse=True)[1]
+    judged = judge(scores, y, seed=seed)
+    assert judged is not None  # the demo has many rows of each digit
+    odds = logit(judged.chances[:, 1])
+    within = np.sqrt(np.mean([odds[y == c].var() for c in (0, 1)]))
+    return (odds - odds.mean()) / within
 
 
 def repeat(make: Callable[..., ContrastiveDataset], n_seeds: int) -> dict[str, Array]:
@@ -100,7 +114,7 @@ def draw(stories: Sequence[ContrastiveDataset], path: Path) -> None:
         [fit for fit in fit_all(data) if "only" not in fit.method or len(data.backgrounds) == 1] for data in stories
     ]
     columns = 1 + max(len(fits) for fits in shown)
-    figure = plt.figure(figsize=(3.3 * columns, 3.4 * len(stories)), layout="constrained")
+    figure = plt.figure(figsize=(3.3 * columns, 4.4 * len(stories)), layout="constrained")
     panels = figure.subfigures(len(stories), columns, wspace=0.03, hspace=0.05, squeeze=False)
     for data, fits, row in zip(stories, shown, panels, strict=True):
         _draw_samples(row[0], data)
@@ -127,17 +141,36 @@ def _draw_samples(panel: Any, data: ContrastiveDataset) -> None:
 
 
 def _draw_fit(panel: Any, fit: Fit, data: ContrastiveDataset) -> None:
-    axes = panel.subplot_mosaic([["one", "scores", "scores"], ["two", "scores", "scores"]])
+    axes = panel.subplot_mosaic(
+        [["one", "scores", "scores"], ["two", "scores", "scores"], ["line", "line", "line"]], height_ratios=(1, 1, 0.75)
+    )
     for name, component in zip(("one", "two"), fit.model.components_, strict=True):
         limit = np.abs(component).max()
         axes[name].imshow(component.reshape(data.image_shape), cmap="PuOr", vmin=-limit, vmax=limit)
         axes[name].set(xticks=[], yticks=[], ylabel=f"component {1 if name == 'one' else 2}")
     for colour, label in zip(COLOURS, np.unique(data.labels), strict=True):
         rows = data.labels == label
-        axes["scores"].scatter(*fit.scores[rows].T, s=6, c=colour, alpha=0.7, label=f"digit {label}")
+        axes["scores"].scatter(*fit.scores[rows].T, s=6, c=colour, alpha=0.7)
     axes["scores"].set(xticks=[], yticks=[], xlabel="score 1", ylabel="score 2")
-    axes["scores"].legend(loc="upper center", bbox_to_anchor=(0.5, -0.12), ncols=2, frameon=False, fontsize=8)
+    _draw_line(axes["line"], fit, data)
     panel.suptitle(f"{fit.method}: AUC {fit.auc:.2f}", fontsize=10)
+
+
+def _draw_line(ax: Any, fit: Fit, data: ContrastiveDataset) -> None:
+    """How each digit is spread along the line that tells them apart, and how far apart they are; the same axis for all."""
+    places = along_best_line(fit.scores, data.labels)
+    x, means = np.linspace(-REACH, REACH, 201), []
+    for colour, label in zip(COLOURS, np.unique(data.labels), strict=True):
+        own = places[data.labels == label]
+        density = gaussian_kde(own)(x)
+        ax.fill_between(x, density, color=colour, alpha=0.35, lw=0)
+        ax.plot(x, density, color=colour, lw=1.5, label=f"digit {label}")
+        ax.axvline(own.mean(), color=colour, lw=1, ls="--")
+        means.append(own.mean())
+    ax.set(xlim=(-REACH, REACH), ylim=(0, 0.62), yticks=[])
+    ax.set_xlabel(f"along the best line: means {abs(means[1] - means[0]):.1f} SD apart", fontsize=9)
+    ax.tick_params(labelsize=8)
+    ax.legend(loc="upper left", frameon=False, fontsize=8, handlelength=1.2, borderaxespad=0.1)
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -165,7 +198,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         options.out / "report.html",
         data.target,
         backgrounds=data.backgrounds,
-        labels=[f"digit {label}" for label in data.labels],
+        labels=data.labels,
+        label_name="digit",
         image_shape=data.image_shape,
         title=f"{data.description[0].upper()}{data.description[1:]}",
         test=split,

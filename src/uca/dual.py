@@ -92,6 +92,18 @@ class Certificate:
     allowance: float = 0.0
     estimated: bool = False
 
+    @property
+    def brief(self) -> str:
+        """One line: is the problem solved, and how far from the optimum can the answer be?"""
+        if self.status != Status.OPTIMAL:
+            words = (
+                "not solved to the tolerance" if self.status not in (Status.GAP, Status.TIME_LIMIT) else "bounds proven"
+            )
+            return f"Certificate: {words}, relative gap {self.gap:.1e} ({self.status})."
+        return (
+            f"Certificate: {'proven optimal' if self.proven else 'optimal, not proven'}, relative gap {self.gap:.1e}."
+        )
+
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "status": str(self.status)}  # files hold plain text
 

@@ -111,7 +111,7 @@ class Standardised:
 def target_in_fit(model: ContrastiveTransformer, rows: Any) -> Standardised:
     """Rows of the target (a checked array or sparse matrix) as a fit sees them."""
     law = getattr(model, "law_", None)
-    if law is None or not has_gaps(rows):
+    if law is None or is_dask(rows) or not has_gaps(rows):
         return Standardised(rows, target_standard(model))
     completed = law.complete(in_memory(rows))
     return Standardised(completed.rows, target_standard(model), completed)

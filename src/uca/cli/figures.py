@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,8 @@ def _density(wanted: Wanted, ax: Any) -> None:
     plotting.density(wanted.model, components=wanted.one(), ax=ax, **wanted.rows)
 
 
-def _loadings(wanted: Wanted, ax: Any) -> None:
-    plotting.loadings(wanted.model, component=wanted.one(), feature_names=wanted.feature_names, ax=ax)
+def _loadings(wanted: Wanted, ax: Any, kind: str = "loadings") -> None:
+    plotting.loadings(wanted.model, component=wanted.one(), kind=kind, feature_names=wanted.feature_names, ax=ax)
 
 
 def _variance(wanted: Wanted, ax: Any) -> None:
@@ -116,6 +117,7 @@ KINDS: dict[str, Kind] = {
     "biplot": Kind(_biplot, True, 2),
     "density": Kind(_density, True, 1),
     "loadings": Kind(_loadings, False, 1),
+    "patterns": Kind(partial(_loadings, kind="patterns"), False, 1),
     "variance": Kind(_variance, False),
     "contrast-path": Kind(_contrast_path, True, 1),
     "dual": Kind(_dual, True),

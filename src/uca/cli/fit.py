@@ -140,6 +140,7 @@ def write_report(model: ContrastiveTransformer, path: Path, study: Study, **extr
         study.target.data(),
         backgrounds=study.background_data,
         labels=study.labels,
+        label_name=study.label_name,
         ids=study.target.ids,
         feature_names=study.target.features,
         **extras,

@@ -40,7 +40,7 @@ def plot(
     quiet: Annotated[bool, typer.Option("--quiet", "-q", help="print nothing but errors")] = False,
     debug: o.Debug = False,
 ) -> None:
-    """Draw a figure of RESULT: scores, biplot, density, loadings, variance, contrast-path, dual or eigenimages.
+    """Draw a figure of RESULT: scores, biplot, density, loadings, patterns, variance, contrast-path, dual or eigenimages.
 
     Scores, biplot, density, contrast-path and dual read the tables again that RESULT was made from.
 

@@ -17,6 +17,7 @@ from rich.text import Text
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer, component_names
 from ..estimators.expected_words import NO_PREDICTION, far_lines
+from ..estimators.leading import how_to_read, leading
 from ..estimators.restriction import Restriction
 from ..estimators.summary import exceeds_bound, prediction
 from ..io import Table
@@ -45,9 +46,12 @@ def scores_csv(
 
 
 def components_csv(model: ContrastiveTransformer, features: tuple[str, ...] | None) -> str:
-    """A row a feature: its name and its weight in each component."""
+    """A row a feature: its name, its weight in each component, and how it follows each score in the target."""
     names = features or tuple(f"feature{i + 1}" for i in range(model.n_features_in_))
-    return csv_text(["feature", *component_names(model)], zip(names, *model.components_.tolist(), strict=True))
+    parts = {"": model.components_, "_pattern": model.patterns_, "_correlation": model.pattern_correlations_}
+    known = {ending: values for ending, values in parts.items() if values is not None}
+    header = ["feature", *(f"{name}{ending}" for ending in known for name in component_names(model))]
+    return csv_text(header, zip(names, *np.vstack(list(known.values())).tolist(), strict=True))
 
 
 def row_ids(table: Table) -> list[str]:
@@ -72,12 +76,14 @@ def describe(model: ContrastiveTransformer, features: Sequence[str] | None = Non
         "n_samples": model.n_samples_,
         "n_features": model.n_features_in_,
         "backgrounds": _backgrounds(model),
+        "reading": how_to_read(model),
         "components": _components(model, getattr(model, "feature_names_in_", features)),
     }
     if hasattr(model, "alpha_"):
         known["alpha"] = float(model.alpha_)
     if hasattr(model, "certificate_"):
         known["certificate"] = {key: _plain(value) for key, value in asdict(model.certificate_).items()}
+        known["certificate"]["brief"] = model.certificate_.brief
         known["solver"] = model.solver_
     if getattr(model, "restriction_", None) is not None:
         known["restriction"] = _plain(model.restriction_)
@@ -139,19 +145,12 @@ def _expected(model: ContrastiveTransformer, i: int) -> dict[str, Any]:
     return {"expected_background_variance": {name: _finite(value) for name, value in named}}
 
 
-def _chosen(model: ContrastiveTransformer, i: int, names: Sequence[str] | None) -> dict[str, Any]:
-    """The features of a sparse component, the largest loading first."""
-    if not hasattr(model, "support_"):
-        return {}
-    loadings = model.components_[i]
-    order = np.argsort(-np.abs(loadings), kind="stable")[: np.count_nonzero(loadings)]
-    return {"features": [f"feature{j + 1}" if names is None else str(names[j]) for j in order.tolist()]}
-
-
 def _components(model: ContrastiveTransformer, names: Sequence[str] | None) -> list[dict[str, Any]]:
+    names = [f"feature{i + 1}" for i in range(model.n_features_in_)] if names is None else names
     return [
         {
             "name": name,
+            "leading": [{"feature": feature, "sign": sign} for feature, sign in first.signed],
             "eigenvalue": float(model.eigenvalues_[i]),
             "target_variance": float(model.explained_variance_[i]),
             "target_share": float(model.explained_variance_ratio_[i]),
@@ -160,9 +159,8 @@ def _components(model: ContrastiveTransformer, names: Sequence[str] | None) -> l
                 for key, value in zip(model.background_names_, model.background_variance_[i], strict=True)
             },
             **_expected(model, i),
-            **_chosen(model, i, names),
         }
-        for i, name in enumerate(component_names(model))
+        for i, (name, first) in enumerate(zip(component_names(model), leading(model, names), strict=True))
     ]
 
 
@@ -179,6 +177,7 @@ def show(found: dict[str, Any]) -> None:
     backgrounds, components = found["backgrounds"], found["components"]
     rows = "?" if found["n_samples"] is None else found["n_samples"]
     line(f"{found['method']}: target {rows} x {found['n_features']}, {len(backgrounds)} background(s)")
+    show_leading(found)
     if any("lambda" in row for row in backgrounds):
         _print_backgrounds(backgrounds)
     bounds = [row.get("bound", np.inf) for row in backgrounds]
@@ -198,9 +197,6 @@ def show(found: dict[str, Any]) -> None:
             for row, *pair in zip(components, variances, above.tolist(), strict=True)
         ],
     )
-    for row in components:
-        if "features" in row:
-            line(f"{row['name']}: {', '.join(row['features'])}")
     if above.any():
         line("* more than the bound: only the first component is bound, --components sequential bounds them all")
     if new:
@@ -219,6 +215,16 @@ def show(found: dict[str, Any]) -> None:
     show_means(found["means"])
     if "alpha" in found:
         line(f"alpha {found['alpha']:.4g}")
+
+
+def show_leading(found: dict[str, Any]) -> None:
+    """Print the leading features of each component, and whether the problem is solved, a line each."""
+    for row in found["components"]:
+        signed = (f"{part['feature']} {part['sign']}" for part in row["leading"])
+        line(f"{row['name']}: {', '.join(signed)}")
+    line(found["reading"])
+    if "brief" in found.get("certificate", {}):
+        line(found["certificate"]["brief"])
 
 
 def _print_backgrounds(backgrounds: list[dict[str, Any]]) -> None:

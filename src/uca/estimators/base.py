@@ -67,6 +67,8 @@ class ContrastiveTransformer(Distances, TransformerMixin, BaseEstimator):
     representation: str
     missing: str
     components_: Array
+    patterns_: Array
+    pattern_correlations_: Array | None
     eigenvalues_: Array
     explained_variance_: Array
     explained_variance_ratio_: Array
@@ -142,7 +144,7 @@ class ContrastiveTransformer(Distances, TransformerMixin, BaseEstimator):
         names = tuple(names) or data.names
         k = check_n_components(self.n_components, data.n_features)
         told = n_rows if describe else None
-        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)), told, data)
+        problem = Problem(held, names, k, dtype, seed_from(getattr(self, "random_state", None)), told, data, describe)
         constant = problem.told_constant([label_of(name) for name in (None, *names)])
         if constant:
             warnings.warn(f"constant features were scaled to 0: {constant}", UserWarning, stacklevel=3)

@@ -111,12 +111,8 @@ class BoundedTransformer(ContrastiveTransformer):
         self._install({"_stream": stream, **features(stream.like)})
         return self
 
-    def _told(self) -> list[str]:
-        """Lines that only this kind of model adds to its summary."""
-        return []
-
     def summary(self) -> Summary:
-        """Multipliers, variances and the certificate as a small table of text."""
+        """Leading features, multipliers, variances and the certificate as a small table of text."""
         check_is_fitted(self)
         return summarise(self)
 

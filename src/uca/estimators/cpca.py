@@ -86,8 +86,8 @@ class CPCA(ContrastiveTransformer):
         the target's scores span.
     results_ : tuple of ContrastiveResult
         One for each selected (or given) alpha, in ascending (or given) order.
-    background_names_, mean_, scale_, mean_differences_, law_, reference_, n_samples_, n_features_in_,
-    feature_names_in_, representation_
+    patterns_, pattern_correlations_, background_names_, mean_, scale_, mean_differences_, law_, reference_, n_samples_,
+    n_features_in_, feature_names_in_, representation_
         As in :class:`uca.UCA`.
 
     Examples

@@ -43,8 +43,8 @@ class CPCAPlusPlus(ContrastiveTransformer):
         The ratios.
     explained_variance_, explained_variance_ratio_ : array of shape (k,)
     background_variance_ : array of shape (k, m)
-    background_names_, mean_, scale_, mean_differences_, law_, reference_, n_samples_, n_features_in_,
-    feature_names_in_, representation_
+    patterns_, pattern_correlations_, background_names_, mean_, scale_, mean_differences_, law_, reference_, n_samples_,
+    n_features_in_, feature_names_in_, representation_
         As in :class:`uca.UCA`.
     """
 

@@ -23,6 +23,7 @@ from ..operators.eigen.solver import Eigensolver
 from ..operators.representations.leading import restrict
 from ..operators.representations.representation import Representation, fix_signs
 from .expected import Solution, expected
+from .patterns import correlations, feature_deviations, patterns
 from .reference import Reference
 
 
@@ -46,6 +47,8 @@ class Problem:
         Rows of target and backgrounds; None where matrices were given instead.
     data : Datasets or None
         What is held, where rows are asked for again.
+    describe : bool
+        Whether what components do not need is asked for too, such as patterns; not where models are refitted by the hundred.
     """
 
     held: Representation
@@ -55,6 +58,7 @@ class Problem:
     seed: int = 0
     n_rows: tuple[int, ...] | None = None
     data: Datasets | None = None
+    describe: bool = True
 
     @cached_property
     def _canonical(self) -> tuple[Pencil, Array]:
@@ -104,10 +108,15 @@ class Problem:
         """The attributes that every estimator has, for vectors of the working space, (size, k)."""
         own = self.eigen.variances(vectors)
         variances = in_user_units(own, self.powers[:, np.newaxis])
-        lifted = self.held.lift(vectors)
+        images = self.eigen.products(vectors) if self.describe else None
+        followed = vectors[:, :0] if images is None else patterns(images[0], own[0])
+        lifted = self.held.lift(np.hstack([vectors, followed]))  # one pass for both
+        lifted, patterned = lifted[: self.k], lifted[self.k :]
         components = fix_signs(lifted).astype(self.dtype, copy=False) if components is None else components
+        signs = np.where(np.einsum("kp,kp->k", lifted, components) < 0, -1.0, 1.0)  # components may be flipped vectors
         return {
             "components_": components,
+            **({} if images is None else self._patterns(patterned * signs[:, np.newaxis], variances[0])),
             "eigenvalues_": eigenvalues,
             "explained_variance_": variances[0],
             "explained_variance_ratio_": own[0] / self.pencil.target.trace,
@@ -116,14 +125,20 @@ class Problem:
             "mean_": self.held.standards[0].mean,
             "scale_": self.held.standards[0].scale,
             "representation_": self.held.name,
-            "reference_": None if self.n_rows is None else self._reference(vectors, own, components, lifted),
+            "reference_": None if images is None else self._reference(vectors * signs, images * signs, own, components),
         }
 
-    def _reference(self, vectors: Array, variances: Array, components: Array, lifted: Array) -> Reference:
-        """What new rows are compared with, for vectors of the working space with known variances, (m + 1, k)."""
-        assert self.n_rows is not None
-        signs = np.where(np.einsum("kp,kp->k", lifted, components) < 0, -1.0, 1.0)  # components may be flipped vectors
-        own = np.stack([(vectors * signs).T @ product * signs for product in self.eigen.products(vectors)])
+    def _patterns(self, found: Array, variances: Array) -> dict[str, Any]:
+        """What follows the scores, in the type of the components."""
+        related = correlations(found, variances, feature_deviations(self.held))
+        given = {"patterns_": found, "pattern_correlations_": related}
+        return {name: value if value is None else value.astype(self.dtype, copy=False) for name, value in given.items()}
+
+    def _reference(self, vectors: Array, images: Array, variances: Array, components: Array) -> Reference | None:
+        """What new rows are compared with, for vectors of the working space, their products and variances, (m + 1, k)."""
+        if self.n_rows is None:
+            return None
+        own = vectors.T @ images
         own = (own + own.transpose(0, 2, 1)) / 2.0
         own[:, range(self.k), range(self.k)] = variances
         covariances = in_user_units(own, self.powers[:, np.newaxis, np.newaxis])

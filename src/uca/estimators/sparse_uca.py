@@ -19,7 +19,7 @@ from .._validation import Datasets, check_datasets
 from ..dual import DualResult, Status
 from ..operators.representations.representation import fix_signs
 from ..supports.search import PROOFS
-from .base import component_names, represent
+from .base import represent
 from .bounded import BoundedTransformer
 from .gaps import without_empty_rows
 from .problem import Problem
@@ -245,12 +245,6 @@ class SparseUCA(BoundedTransformer):
             problem = Problem(represent(self, data, 1), data.names, 1, np.dtype(float), 0, data.n_rows, data)
         problem.check_variance()
         return problem
-
-    def _told(self) -> list[str]:
-        if not hasattr(self, "support_"):
-            return []
-        listed = (", ".join(map(str, features)) for features in self.support_)
-        return ["", *(f"{name}: {features}." for name, features in zip(component_names(self), listed, strict=True))]
 
     def __getstate__(self) -> dict[str, Any]:
         state: dict[str, Any] = super().__getstate__()

@@ -10,6 +10,7 @@ import numpy as np
 
 from .._types import Array
 from .expected_words import NO_PREDICTION, far_lines
+from .leading import how_to_read, leading
 
 if TYPE_CHECKING:
     from .bounded import BoundedTransformer
@@ -42,6 +43,10 @@ def summarise(model: BoundedTransformer) -> Summary:
         f"{model.title}: target {rows} x {model.n_features_in_}, "
         f"{m} background{'' if m == 1 else 's'}, components={model.components!r}",
         "",
+        *(part for row in leading(model) for part in wrap(str(row), LINE_WIDTH, subsequent_indent="     ")),
+        how_to_read(model),
+        model.certificate_.brief,
+        "",
     ]
     expected = getattr(model, "expected_background_variance_", None)  # absent in files of older versions
     if m:
@@ -68,8 +73,6 @@ def summarise(model: BoundedTransformer) -> Summary:
             lines += wrap(f"{line[0].upper()}{line[1:]}.", LINE_WIDTH)
     if getattr(model, "restriction_", None) is not None:
         lines += ["", model.restriction_.summary()]
-    for line in model._told():
-        lines += wrap(line, LINE_WIDTH)
     lines += ["", *wrap(model.certificate_.message, LINE_WIDTH)]
     if means := getattr(model, "mean_differences_", None):  # absent from model files of older versions
         lines += wrap(means.sentence, LINE_WIDTH)

@@ -75,7 +75,14 @@ class UCA(BoundedTransformer):
     Attributes
     ----------
     components_ : array of shape (k, p)
-        Orthonormal directions on the standardised features. The largest absolute entry of each is positive.
+        Orthonormal directions on the standardised features. The largest absolute entry of each is positive. They are the
+        weights that make a score: they also hold features that only cancel what a background shares.
+    patterns_ : array of shape (k, p)
+        What follows the score: by how much each (standardised) feature rises in the target where the score rises by 1,
+        ``A v / (v'Av)``. Read these to say what a component is about.
+    pattern_correlations_ : array of shape (k, p), or None
+        Correlation of each feature with the score in the target; None where the spread of features is not known (data that
+        is neither centred nor scaled, and is not held as a covariance).
     lambdas_ : array of shape (m,)
         Multiplier of each background: how much it shapes the components. 0: it does not.
     eigenvalues_ : array of shape (k,)

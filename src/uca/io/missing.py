@@ -141,7 +141,8 @@ def _summary(table: Table, count: Array, function: Callable[..., Any]) -> Array:
 
 
 def _filled(table: Table, count: Array, values: Array, what: str) -> Table:
-    note = f"{table.source}: {int(count.sum())} missing values were replaced by {what}"
+    n = int(count.sum())
+    note = f"{table.source}: {n} missing {'value was' if n == 1 else 'values were'} replaced by {what}"
     filled = table.values.copy()
     if table.is_sparse:
         filled.data = np.nan_to_num(filled.data, nan=0.0)

@@ -1,8 +1,9 @@
 """Figures of a fitted model, and of what :mod:`uca.inference` says about it, drawn with matplotlib (extra ``plot``).
 
 Every function takes the fitted model, or the result, first and an optional ``ax``, draws on it (or on a new figure)
-and returns the Axes. Importing this package does not import matplotlib; calling a function does. No function calls
-``plt.show`` or changes the style, so figures follow the user's rcParams.
+and returns the Axes. Every figure has a title, unless the Axes given have one; ``ax.set_title`` replaces it, and
+``ax.set_title("")`` takes it away. Importing this package does not import matplotlib; calling a function does. No
+function calls ``plt.show`` or changes the style, so figures follow the user's rcParams.
 """
 
 from .bars import loadings, variance

@@ -6,10 +6,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._parameters import check_choice
 from ..estimators.base import ContrastiveTransformer, component_names
 from .checks import check_component, check_count, check_model
 from .checks import feature_names as names_of
-from .style import INK, PALETTE, axes, colour, component_label, legend_outside, list_features, open_frame, percent
+from .style import (
+    INK,
+    PALETTE,
+    against,
+    axes,
+    colour,
+    component_label,
+    entitle,
+    legend_outside,
+    list_features,
+    open_frame,
+    percent,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,19 +32,23 @@ def loadings(
     model: ContrastiveTransformer,
     *,
     component: int = 0,
+    kind: str = "loadings",
     n_features: int = 15,
     feature_names: Any = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """The largest loadings of one component, as bars in order of size.
+    """The largest loadings, or patterns, of one component, as bars in order of size.
 
     Parameters
     ----------
     model : fitted UCA, CPCA or CPCAPlusPlus
     component : int, default=0
         Counted from 0.
+    kind : {"loadings", "patterns", "both"}, default="loadings"
+        "loadings" are the weights that make the score. "patterns" are how features follow the score in the target: read
+        these to say what a component is about. "both" draws the loading of each feature as a dot beside its pattern.
     n_features : int, default=15
-        How many features to show: those of the largest absolute loadings.
+        How many features to show: those of the largest absolute values.
     feature_names : sequence of str, optional
         Names of all features; by default those of the fit.
     ax : matplotlib Axes, optional
@@ -45,15 +62,33 @@ def loadings(
     i = check_component(model, component)
     names = names_of(model, feature_names)
     count = check_count("n_features", n_features, len(names))
-    values = model.components_[i].astype(float)
+    check_choice("kind", kind, ("loadings", "patterns", "both"))
+    values = (model.components_ if kind == "loadings" else _patterns(model))[i].astype(float)
     chosen = np.argsort(-np.abs(values), kind="stable")[:count]
     ax = axes(ax, (5.0, 0.9 + 0.24 * count))
     places = np.arange(count)
-    ax.barh(places, values[chosen], height=0.7, color=np.where(values[chosen] > 0, PALETTE[0], PALETTE[1]).tolist())
+    bars = ax.barh(
+        places, values[chosen], height=0.7, color=np.where(values[chosen] > 0, PALETTE[0], PALETTE[1]).tolist()
+    )
     ax.axvline(0, color=INK, lw=0.8)
-    ax.set_xlabel(f"loading on {component_label(model, i)}")
-    list_features(ax, names[chosen], len(names))
+    if kind == "both":
+        dots = ax.plot(model.components_[i, chosen], places, "o", ms=5, mfc="white", mec=INK, label="loading")
+        bars.set_label("pattern")
+        legend_outside(ax, [bars, *dots])
+    named = {"loadings": "loading on", "patterns": "pattern of", "both": "pattern and loading of"}[kind]
+    ax.set_xlabel(f"{named} {component_label(model, i)}")
+    heads = {"loadings": "Loadings on", "patterns": "What follows", "both": "Patterns and loadings of"}
+    list_features(ax, names[chosen], len(names), f"{heads[kind]} {component_names(model)[i]}")
     return ax
+
+
+def _patterns(model: ContrastiveTransformer) -> Any:
+    found = getattr(model, "patterns_", None)
+    if found is None:
+        raise ValueError(
+            "this model was made by an older version and has no patterns: fit it again, or kind='loadings'"
+        )
+    return found
 
 
 def variance(model: ContrastiveTransformer, *, ax: Axes | None = None) -> Axes:
@@ -83,6 +118,7 @@ def variance(model: ContrastiveTransformer, *, ax: Axes | None = None) -> Axes:
     ax.set_xticks(np.arange(k), [f"{name}\n{percent(model, i)}" for i, name in enumerate(component_names(model))])
     ax.tick_params(axis="x", length=0)
     ax.set(xlabel="component, and its share of the target's variance", ylabel="variance", xlim=(-0.6, k - 0.4))
+    entitle(ax, f"Variance of each component{against(model)}")
     open_frame(ax)
     legend_outside(ax, handles)
     return ax

@@ -12,7 +12,7 @@ from .._types import Array, Backgrounds, Labels, Rows
 from ..estimators.base import ContrastiveTransformer
 from .checks import background_scores, check_component, check_model, check_pair, target_scores
 from .groups import Group, background_groups, group_rows, is_scale
-from .style import axes, component_label, legend_outside, limits, open_frame
+from .style import against, axes, component_label, entitle, legend_outside, limits, method, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -68,6 +68,8 @@ def density(
     (_draw_curves if single else _draw_outlines)(ax, sets)
     ax.set_xlabel(component_label(model, chosen[0]))
     ax.set_ylabel("density" if single else component_label(model, chosen[1]))
+    outlines = f"{method(model)} scores: outlines of 50 and 90 % of the rows"
+    entitle(ax, f"{method(model)} densities{against(model)}" if single else outlines)
     open_frame(ax)
     if single and len(sets) > 1:
         legend_outside(ax)

@@ -15,13 +15,15 @@ from .._types import Array, Backgrounds, Rows
 from ..estimators.base import ContrastiveTransformer
 from ..fitted import FittedProblem, problem_of
 from .dual_values import dual_values
-from .style import PALETTE, SEQUENTIAL, axes, legend_outside, open_frame
+from .style import PALETTE, SEQUENTIAL, axes, entitle, legend_outside, open_frame, pyplot
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 N_LINE, N_PLANE = 161, 33  # points along a line, and along each axis of a plane
 ANCHORS_LINE, ANCHORS_PLANE = 21, 7
+TITLE = "Dual function and its certified minimum"
+LEGEND_LINES = 3.4  # that the legend of a plane takes below the title, in sizes of the font
 UNSEEN = 1e-4  # share of the range of g below which a difference is not seen
 
 
@@ -95,6 +97,7 @@ def _draw_line(ax: Axes, problem: FittedProblem, along: str, reach: float) -> Ax
     )
     ax.plot([best], [certificate.upper], "o", color=PALETTE[1], ms=7, label=_optimum(problem, along), zorder=4)
     ax.set(xlabel="t, with λ = t λ̂ (0: PCA)" if along == "ray" else f"λ of {along}", ylabel="g(λ)", xlim=(0, ends))
+    entitle(ax, TITLE)
     open_frame(ax)
     legend_outside(ax)
     return ax
@@ -153,6 +156,7 @@ def _draw_plane(ax: Axes, problem: FittedProblem, reach: float) -> Axes:
     ax.legend(loc="lower left", bbox_to_anchor=(0.0, 1.0), borderaxespad=0.2, frameon=False, handletextpad=0.2)
     bar = ax.figure.colorbar(filled, ax=ax, label="g(λ)", format="%.3g", pad=0.03, aspect=25)
     bar.ax.axhspan(certificate.lower, certificate.upper, facecolor=PALETTE[1], edgecolor=PALETTE[1], lw=2)
+    entitle(ax, TITLE, pad=LEGEND_LINES * pyplot().rcParams["font.size"])
     ax.set(xlabel=f"λ of {problem.names[0]}", ylabel=f"λ of {problem.names[1]}")
     return ax
 

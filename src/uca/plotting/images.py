@@ -11,7 +11,7 @@ import numpy as np
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer, component_names
 from .checks import check_component, check_count, check_model
-from .style import DIVERGING, axes, percent
+from .style import DIVERGING, axes, entitle, method, percent
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -74,6 +74,7 @@ def eigenimages(
     )
     ax.set_aspect("equal")
     ax.set_axis_off()
+    entitle(ax, f"{method(model)} components as images", pad=9)
     if len(shape) == 2:
         bar = ax.figure.colorbar(drawn, ax=ax, ticks=[-1, 0, 1], shrink=0.8, aspect=25, pad=0.02)
         bar.set_ticklabels(["-max", "0", "max"])

@@ -11,7 +11,7 @@ from .._types import Array, Labels
 from ..inference import BackgroundInfluence, RowLeverage
 from ..inference.influence import TURNED
 from .checks import check_place, check_result, row_names
-from .style import GREYS, INK, PALETTE, axes, legend_outside, open_frame
+from .style import GREYS, INK, PALETTE, axes, entitle, legend_outside, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +60,7 @@ def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
         part.set_ylim(len(table) - 0.5, -0.5)
         part.tick_params(axis="y", length=0)
         open_frame(part)
+    entitle(ax, "What changes without each background")
     return ax
 
 
@@ -141,6 +142,7 @@ def leverage(
         xlim=(0.8, 1.25 * n),
         ylim=(0, (1.2 if few else 1.08) * max(shares[0], usual[0])),  # room for names
     )
+    entitle(ax, f"Leverage of single rows on {found.prefix}{i + 1}")
     open_frame(ax)
     legend_outside(ax)
     return ax

@@ -13,11 +13,11 @@ from .._parameters import check_choice, check_number
 from .._threads import one_blas_thread
 from .._types import Array, Backgrounds, Labels, Rows
 from ..contrast import aligned, joint_steps, nearest_to_optimum, turn
-from ..estimators.base import ContrastiveTransformer
+from ..estimators.base import ContrastiveTransformer, component_names
 from ..fitted import FittedProblem, problem_of
 from .checks import check_component, check_model, target_scores
 from .groups import group_rows, is_scale
-from .style import INK, axes, colour, legend_outside, open_frame
+from .style import INK, axes, colour, entitle, legend_outside, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -93,6 +93,8 @@ def contrast_path(
     ax.set_xscale("function", functions=(_squeeze, _stretch))
     ax.set_xticks([t for t in TICKS if t <= t_max], [f"{t:g}" for t in TICKS if t <= t_max])
     ax.set_xlim(0, t_max)
+    shown = "Variance of" if show == "variance" else "Scores on"
+    entitle(ax, f"{shown} {component_names(model)[i]} from PCA to strong contrast")
     ax.set_xlabel("t, with λ = t λ̂ (0: PCA, 1: UCA)")
     open_frame(ax)
     legend_outside(ax)

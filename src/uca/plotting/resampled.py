@@ -10,7 +10,7 @@ from .._types import Array
 from ..estimators.base import component_names
 from ..inference import Bootstrap
 from .checks import check_component, check_count, check_result
-from .style import GREYS, INK, PALETTE, axes, component_label, legend_outside, list_features, open_frame
+from .style import GREYS, INK, PALETTE, axes, component_label, entitle, legend_outside, list_features, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ def stability(found: Bootstrap, *, ax: Axes | None = None) -> Axes:
     ax = axes(ax, (max(5.0, 3.2 + 1.0 * k), 3.8))
     for values, side, shade, name in (
         (found.cosines, -1, PALETTE[0], "the component"),
-        (found.subspace_cosines, 1, PALETTE[1], "the space of the\nfirst so many"),
+        (found.subspace_cosines, 1, PALETTE[1], "the space of the\nleading components"),
     ):
         for i in range(k):
             _draw_cosines(ax, values[:, i], i + 1 + 0.6 * BOX_WIDTH * side, shade, name if i == 0 else "")
@@ -53,7 +53,7 @@ def stability(found: Bootstrap, *, ax: Axes | None = None) -> Axes:
         xlim=(0.5, k + 0.5),
         ylim=(0, 1.1),
     )
-    ax.set_title(f"{len(found.cosines)} resamples", loc="left", fontsize="medium")
+    entitle(ax, f"Stability of the components, {len(found.cosines)} resamples")
     open_frame(ax)
     legend_outside(ax)
     return ax
@@ -115,6 +115,6 @@ def reliable_loadings(
             ax.plot(values[rows], places[those], "o", color=shade, ms=6, zorder=3, label=name)
     told = f"with {100 * found.level:g} % interval" if found.found_again[i] else "not found again: no intervals"
     ax.set_xlabel(f"loading on {component_label(found.model, i)},\n{told}")
-    list_features(ax, found.feature_names[chosen], len(values))
+    list_features(ax, found.feature_names[chosen], len(values), f"Loadings on {component_names(found.model)[i]}")
     legend_outside(ax)
     return ax

@@ -5,22 +5,34 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from sklearn.isotonic import isotonic_regression
 
 from .._labels import check_labels
 from .._types import Array, Backgrounds, Labels, Rows
 from ..estimators.base import ContrastiveTransformer
 from .checks import background_scores, check_count, check_model, check_pair, feature_names, target_scores
 from .groups import Group, background_groups, group_rows, without_label
-from .style import INK, LARGE, RASTER_FROM, SEQUENTIAL, axes, component_label, legend_outside, marker_area, open_frame
+from .names import place_names
+from .style import (
+    INK,
+    LARGE,
+    RASTER_FROM,
+    SEQUENTIAL,
+    against,
+    axes,
+    component_label,
+    entitle,
+    legend_outside,
+    marker_area,
+    method,
+    open_frame,
+)
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 ARROW = 0.85  # length of the longest arrow, as a share of the largest score
 FAINT = "#DDDDDD"
-STEEP = 0.5  # ratio below which a name stands above or below its arrow, not beside it
-LINE_HEIGHT = 0.055  # of a feature's name, as a share of the height of the Axes
+UNDER_POINTS = 1.5  # order of drawing: points are 2 and 3
 
 
 def scores(
@@ -65,7 +77,20 @@ def scores(
     >>> model = UCA().fit(target, backgrounds={"control": control})
     >>> ax = plotting.scores(model, target, backgrounds={"control": control})  # doctest: +SKIP
     """
-    model = check_model(model)
+    return _scatter("scores", check_model(model), X, labels, backgrounds, components, background_units, ax)
+
+
+def _scatter(
+    what: str,
+    model: Any,
+    X: Rows,
+    labels: Labels | None,
+    backgrounds: Backgrounds,
+    components: tuple[int, int],
+    background_units: str,
+    ax: Axes | None,
+) -> Axes:
+    """Scores, in a figure whose title calls it ``what``."""
     pair = list(check_pair(model, components))
     points = target_scores(model, X)[:, pair]
     others = {name: s[:, pair] for name, s in background_scores(model, backgrounds, background_units).items()}
@@ -81,6 +106,7 @@ def scores(
     for group in background_groups({name: len(s) for name, s in others.items()}, given is not None):
         _draw_group(ax, others[group.name], group, area)
     ax.set(xlabel=component_label(model, pair[0]), ylabel=component_label(model, pair[1]))
+    entitle(ax, f"{method(model)} {what}{against(model)}")
     open_frame(ax)
     if given is not None or others:
         legend_outside(ax, markerscale=float(np.sqrt(LARGE / area)))
@@ -136,7 +162,8 @@ def biplot(
     """Scores with the loadings of the features that matter most as arrows.
 
     The arrows share one factor, chosen so that the longest reaches the outer points; their angles and relative lengths
-    are those of the loadings. Both axes have the same unit.
+    are those of the loadings. Both axes have the same unit. Points lie over the arrows; names keep clear of one another and,
+    where there is room, of the points.
 
     Parameters
     ----------
@@ -155,80 +182,30 @@ def biplot(
     names = _names(model, feature_names)
     count = check_count("n_features", n_features, len(names))
     pair = list(check_pair(model, components))
-    ax = scores(
-        model,
-        X,
-        labels=labels,
-        backgrounds=backgrounds,
-        components=components,
-        background_units=background_units,
-        ax=ax,
-    )
+    ax = _scatter("biplot", model, X, labels, backgrounds, components, background_units, ax)
     loadings = model.components_[pair].T.astype(float)
     lengths = np.linalg.norm(loadings, axis=1)
     chosen = np.argsort(-lengths, kind="stable")[:count]
-    reach = np.abs(target_scores(model, X)[:, pair]).max()
+    points = target_scores(model, X)[:, pair]
+    reach = np.abs(points).max()
     tips = loadings[chosen] * (ARROW * reach / max(lengths.max(), np.finfo(float).tiny))
-    _draw_arrows(ax, tips, names[chosen])
+    others = background_scores(model, backgrounds, background_units).values()
+    _draw_arrows(ax, tips, names[chosen], np.vstack([points, *(s[:, pair] for s in others)]))
     return ax
 
 
 _names = feature_names  # the keyword of the same name hides it
 
 
-def _draw_arrows(ax: Axes, tips: Array, names: Array) -> None:
+def _draw_arrows(ax: Axes, tips: Array, names: Array, rows: Array) -> None:
+    """Arrows under the points, which they must not hide, and names that keep clear of one another."""
     ax.axhline(0, color=FAINT, lw=0.8, zorder=0)
     ax.axvline(0, color=FAINT, lw=0.8, zorder=0)
-    style = {"arrowstyle": "-|>", "color": INK, "lw": 1.0, "shrinkA": 0, "shrinkB": 0}
+    style = {"arrowstyle": "-|>,head_length=0.5,head_width=0.22", "color": INK, "lw": 1.3, "shrinkA": 0, "shrinkB": 0}
     for x, y in tips:
-        ax.annotate("", (x, y), (0, 0), arrowprops=style, zorder=4)
+        ax.annotate("", (x, y), (0, 0), arrowprops=style, zorder=UNDER_POINTS)
     ax.update_datalim(1.15 * tips)
-    ax.margins(0.1)
+    ax.margins(0.12)
     ax.set_aspect("equal", adjustable="datalim")
     ax.autoscale_view()
-    line = LINE_HEIGHT * float(np.ptp(ax.get_ylim()))
-    steep = np.abs(tips[:, 0]) < STEEP * np.abs(tips[:, 1])
-    right, up = tips[:, 0] >= 0, tips[:, 1] >= 0
-    for where, align in (
-        (~steep & right, "left"),
-        (~steep & ~right, "right"),
-        (steep & up, "center"),
-        (steep & ~up, "center"),
-    ):
-        _write_names(ax, tips[where], names[where], align, line)
-
-
-def _write_names(ax: Axes, tips: Array, names: Array, align: str, line: float) -> None:
-    """Names at the tips of arrows, moved apart where they would overlap."""
-    if align == "center":
-        wanted = tips[:, 1] * 1.03 + 0.6 * line * np.sign(tips[:, 1])
-        heights = np.sign(wanted) * stack(np.abs(wanted), line)
-    else:
-        wanted = tips[:, 1] * 1.03
-        heights = spread(wanted, line)
-    for (x, tip), y, goal, name in zip(tips, heights, wanted, names, strict=True):
-        if abs(y - goal) > 0.5 * line:  # moved: a thin line says which arrow it belongs to
-            ax.plot([x, x * 1.03], [tip, y], color=INK, lw=0.4, zorder=3)
-        text = ax.text(x * 1.03, y, f" {name} ", ha=align, va="center", fontsize="small", zorder=5)
-        text.set_bbox({"facecolor": "white", "alpha": 0.6, "edgecolor": "none", "pad": 0.4})
-
-
-def spread(positions: Array, distance: float) -> Array:
-    """Positions moved apart as little as keeps every two of them at least ``distance`` apart, in the same order."""
-    if len(positions) == 0:
-        return positions
-    order = np.argsort(positions, kind="stable")
-    # Without the steps, "apart by distance" reads "not decreasing": isotonic regression.
-    steps = distance * np.arange(len(positions))
-    moved = np.empty(len(positions))
-    moved[order] = isotonic_regression(positions[order].astype(float) - steps) + steps
-    return moved
-
-
-def stack(positions: Array, distance: float) -> Array:
-    """The same, moved upwards only."""
-    order = np.argsort(positions, kind="stable")
-    steps = distance * np.arange(len(positions))
-    moved = np.empty(len(positions))
-    moved[order] = np.maximum.accumulate(positions[order] - steps) + steps
-    return moved
+    place_names(ax, tips, names, rows)

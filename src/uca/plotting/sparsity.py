@@ -8,7 +8,7 @@ import numpy as np
 
 from ..inference import SparsityPath
 from .checks import check_result
-from .style import GREYS, PALETTE, axes, legend_outside, open_frame
+from .style import GREYS, PALETTE, axes, entitle, legend_outside, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -51,6 +51,7 @@ def sparsity_path(found: SparsityPath, *, ax: Axes | None = None) -> Axes:
         ax.axhline(1.0, color=GREYS[1], lw=0.8, zorder=0)
     ax.set_xticks(k if len(k) <= 12 else k[:: -(-len(k) // 12)])
     ax.set(xlabel="features of the component", ylabel="variance", ylim=(0, None))
+    entitle(ax, "Variance against the number of features")
     open_frame(ax)
     legend_outside(ax)
     return ax

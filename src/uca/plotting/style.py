@@ -56,13 +56,32 @@ def open_frame(ax: Axes) -> None:
     ax.spines[["top", "right"]].set_visible(False)
 
 
-def list_features(ax: Axes, names: Array, n_features: int) -> None:
-    """Names of features down the side, the first on top, and a title where they are not all."""
+def entitle(ax: Axes, text: str, pad: float | None = None) -> None:
+    """A title, unless the user's Axes have one. It stands where ``ax.set_title`` puts it, which so replaces it."""
+    if not any(ax.get_title(loc) for loc in ("left", "center", "right")):
+        ax.set_title(text, fontsize="medium", pad=pad)
+
+
+def method(model: ContrastiveTransformer) -> str:
+    """What made the components: PCA where there was no background."""
+    return type(model).__name__ if model.background_names_ else "PCA"
+
+
+def against(model: ContrastiveTransformer) -> str:
+    """``, target against control and vehicle``: for titles, short."""
+    names = list(model.background_names_)
+    if not names:
+        return ""
+    listed = " and ".join(names)
+    return f", target against {listed if len(names) < 3 and len(listed) <= 30 else f'{len(names)} backgrounds'}"
+
+
+def list_features(ax: Axes, names: Array, n_features: int, title: str) -> None:
+    """Names of features down the side, the first on top, and a title that says so where they are not all."""
     ax.set_yticks(range(len(names)), names.tolist())
     ax.tick_params(axis="y", length=0)
     ax.set_ylim(len(names) - 0.4, -0.6)
-    if len(names) < n_features:
-        ax.set_title(f"the {len(names)} largest of {n_features} features", loc="left", fontsize="medium")
+    entitle(ax, title if len(names) == n_features else f"{title}: the {len(names)} largest of {n_features} features")
     open_frame(ax)
     ax.spines["left"].set_visible(False)
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..inference import NumberOfComponents, UniquenessTest
 from .checks import check_result
-from .style import GREYS, INK, MARKERS, axes, colour, legend_outside, open_frame
+from .style import GREYS, INK, MARKERS, axes, colour, entitle, legend_outside, open_frame
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +60,9 @@ def uniqueness(test: UniquenessTest, *, ax: Axes | None = None) -> Axes:
         xlim=(-0.5, k - 0.5),
         ylim=(0, 1.06 * float(test.high.max())),
     )
+    n = test.n_unique_
+    shown = f"{n} unique component{'' if n == 1 else 's'}" if n else "no component shown to be unique"
+    entitle(ax, f"Test of uniqueness: {shown}")
     open_frame(ax)
     legend_outside(ax, [*handles, *ground])
     return ax
@@ -118,6 +121,7 @@ def n_components(found: NumberOfComponents, *, ax: Axes | None = None) -> Axes:
     _draw_ends(ax, found)
     ax.set_xticks(places if k <= 20 else places[4::5])
     ax.set(xlabel="component", ylabel="eigenvalue of A - Σ λ̂ B", xlim=(0.3, k + 0.7))
+    entitle(ax, f"Number of components: {found.n_components_} by the test")
     open_frame(ax)
     legend_outside(ax)
     return ax

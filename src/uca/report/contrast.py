@@ -72,6 +72,15 @@ def contrast_path(model: BoundedTransformer, arrays: Sequence[Any], k: int) -> C
     return ContrastPath(components, target, backgrounds)
 
 
+def fixed_state(model: BoundedTransformer) -> str:
+    """Where the contrast stands on a page without a slider, for pictures that leave the page."""
+    if not model.background_names_:
+        return "no background"
+    if not model.has_dual:
+        return "as fitted"
+    return "λ as fitted" if np.any(model.component_lambdas_ > 0) else "λ = 0 (PCA)"
+
+
 def _no_path(model: BoundedTransformer, n_given: int) -> str:
     if not model.background_names_:
         return "There is no background, so there is no contrast to vary: the components are those of PCA."

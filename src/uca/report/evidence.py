@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from .._types import Array
+from .._validation import ADVICE
 from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
 from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessTest
@@ -19,6 +20,7 @@ from ..inference.leverage import leverage_of
 from ..inference.outcome import PARAMETERS, p_text
 from .inputs import Inputs
 from .scores import frames, in_fit
+from .words import count
 
 MOST_FEATURES = 12  # reliable ones that are named, for each component
 
@@ -173,10 +175,15 @@ def _influence(found: BackgroundInfluence) -> dict[str, Any]:
 
 
 def leverage(model: BoundedTransformer, data: Inputs) -> RowLeverage:
-    """Leverage of every target row on every component."""
+    """Leverage of every target row on every component; refuses rows without a score, which dask arrays may still hold."""
     components = model.components_[np.newaxis].astype(float)
     target = in_fit(model, data.arrays[:1])[0]
     scores = frames([target.rows], [target.standard], components, np.ones(components.shape[:2]))[0]
+    bad = np.flatnonzero(~np.isfinite(scores).all(axis=0))
+    if len(bad):
+        raise ValueError(
+            f"target X contains NaN or infinity in {count(len(bad), 'row')}, the first is row {bad[0]}. {ADVICE}"
+        )
     return leverage_of(scores.T, center=bool(model.center), prefix=model.component_prefix)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import operator
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .._containers import is_array_api, is_dask
@@ -18,7 +18,6 @@ from .._validation import (
     Datasets,
     check_datasets,
     get_columns,
-    label_of,
 )
 from ..estimators.bounded import BoundedTransformer
 from ..fitted import in_order_of_fit, takes_gaps
@@ -48,15 +47,14 @@ def check_inputs(
     *,
     backgrounds: Backgrounds,
     labels: Labels | None,
+    label_name: str | None,
     ids: Labels | None,
     feature_names: Any,
     image_shape: Any,
 ) -> Inputs:
     """Check everything that the user hands to a report, against the fitted model and against one another."""
     given = {} if backgrounds is None else in_order_of_fit(model, backgrounds)
-    for name, table in ((None, X), *given.items()):
-        if is_dask(table):
-            raise TypeError(f"{label_of(name)} is a dask collection; a report needs rows in memory: pass .compute()")
+    labels, ids = _in_memory(labels), _in_memory(ids)
     tables = {name: to_numpy(table) if is_array_api(table) else table for name, table in given.items()}
     X = to_numpy(X) if is_array_api(X) else X
     fitted_names = getattr(model, "feature_names_in_", None)
@@ -69,10 +67,18 @@ def check_inputs(
         arrays=data.arrays,
         names=("target", *data.names),
         ids=(_ids(X, ids, n), *(_ids(table, None, 0) for table in tables.values())),
-        labels=None if labels is None else check_labels(labels, n),
+        labels=None if labels is None else _named(check_labels(labels, n), label_name),
         features=_features(feature_names, columns, data.n_features, shape),
         image_shape=shape,
     )
+
+
+def _in_memory(values: Any) -> Any:
+    return values.compute() if is_dask(values) else values
+
+
+def _named(labels: CheckedLabels, name: str | None) -> CheckedLabels:
+    return labels if name is None else replace(labels, name=str(name))
 
 
 def check_image_shape(shape: Any, p: int) -> tuple[int, int] | None:
@@ -103,7 +109,8 @@ def _ids(table: Any, ids: Labels | None, n: int) -> list[str] | None:
     if ids is not None:
         return [plain(value) for value in one_each("ids", ids, n)]
     index = getattr(table, "index", None)
-    if index is None or callable(index) or type(index).__name__ == "RangeIndex":
+    # The index of a dask collection is often the row numbers of each chunk, and not at hand.
+    if is_dask(table) or index is None or callable(index) or type(index).__name__ == "RangeIndex":
         return None
     return [plain(value) for value in index]
 

@@ -11,6 +11,7 @@ from .._parameters import check_number
 from .._types import Backgrounds, Labels, Rows
 from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
+from ..estimators.leading import how_to_read, leading
 from ..fitted import check_bounded
 from ..inference import BackgroundInfluence, Bootstrap, UniquenessTest
 from . import evidence, words
@@ -28,6 +29,7 @@ def report(
     *,
     backgrounds: Backgrounds = None,
     labels: Labels | None = None,
+    label_name: str | None = None,
     ids: Labels | None = None,
     feature_names: Any = None,
     image_shape: tuple[int, int] | None = None,
@@ -46,12 +48,16 @@ def report(
         Fitted.
     path : path
         The file to write; an older one is replaced, once the new one is complete.
-    X : array, sparse matrix or table of shape (n, p)
-        Rows of the target. The contrast slider needs those that the model was fitted on.
+    X : array, sparse matrix, table or dask collection of shape (n, p)
+        Rows of the target. Of a dask collection only the rows that are drawn come into memory; its rows have numbers for
+        names, unless ``ids`` are given. The contrast slider needs those that the model was fitted on.
     backgrounds : array, list or tuple of arrays, or dict of name -> array, optional
         The backgrounds as in ``fit``. Without them the page has neither their points nor the contrast slider.
     labels : sequence of length n, optional
         Groups, or numbers, to colour the target's points by.
+    label_name : str, optional
+        What the labels are called in the colour menu, in legends and in saved pictures. Default: the name of the Series,
+        else "label".
     ids : sequence of length n, optional
         Names of the rows. Default: the index of a DataFrame, else row numbers from 0.
     feature_names : sequence of length p, optional
@@ -105,6 +111,7 @@ def report(
         X,
         backgrounds=backgrounds,
         labels=labels,
+        label_name=label_name,
         ids=ids,
         feature_names=feature_names,
         image_shape=image_shape,
@@ -119,13 +126,15 @@ def _page(
     model: BoundedTransformer, data: Inputs, found: Evidence, heading: str, seconds: float | None, made_on: str | None
 ) -> str:
     k = min(len(model.components_), MAX_COMPONENTS)
-    document = assemble(model, data, contrast_path(model, data.arrays, k))
+    document = assemble(model, data, contrast_path(model, data.arrays, k), heading)
     document["heldOut"] = evidence.drawing(found.test)
     shown = [part["shown"] for part in document["datasets"]]
     n_coloured = len(document["colour"]["features"])
     context = {
         "title": heading,
         "subtitle": words.subtitle(model, data),
+        "leading": leading(model, data.features),
+        "reading": how_to_read(model).strip("()"),
         "in_short": words.in_short(model),
         "solved": words.solved_chip(model),
         "expected": words.expected_chip(model),
@@ -145,6 +154,7 @@ def _page(
         "has_path": document["path"] is not None,
         "no_path": document["noPath"],
         "has_rows": len(data.arrays) > 1,
+        "has_patterns": getattr(model, "patterns_", None) is not None,  # absent from model files of older versions
         "has_image": data.image_shape is not None,
         "scaled": bool(model.scale) and model.n_samples_ is not None,
     }

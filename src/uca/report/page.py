@@ -17,7 +17,9 @@ from .._optional import optional
 
 SCRIPTS = (
     "core.js",
+    "panels.js",
     "scatter.js",
+    "picture.js",
     "contrast.js",
     "selection.js",
     "variance.js",

@@ -15,7 +15,7 @@ import numpy as np
 from .._labels import CheckedLabels
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
-from .contrast import FACTORS, OPTIMUM, ContrastPath
+from .contrast import FACTORS, OPTIMUM, ContrastPath, fixed_state
 from .inputs import Inputs, plain
 from .scores import choose_rows, frames, in_fit, take
 
@@ -45,7 +45,7 @@ def _digits(values: Array) -> Any:
     return [float(f"{v:.7g}") for v in values] if values.ndim == 1 else [_digits(row) for row in values]
 
 
-def assemble(model: BoundedTransformer, data: Inputs, path: ContrastPath | str) -> dict[str, Any]:
+def assemble(model: BoundedTransformer, data: Inputs, path: ContrastPath | str, title: str) -> dict[str, Any]:
     """Everything that the page draws, ready for JSON."""
     k = min(len(model.components_), MAX_COMPONENTS)
     rows = choose_rows(data.n_rows, k, len(FACTORS))
@@ -56,6 +56,9 @@ def assemble(model: BoundedTransformer, data: Inputs, path: ContrastPath | str) 
     scores = frames(shown, standard, fitted, model.score_scale_[np.newaxis, :k])[0]
     _check_drawable(scores)
     return {
+        "title": plain(title),
+        "method": type(model).__name__ if model.background_names_ else "PCA",
+        "state": fixed_state(model),
         "k": k,
         "prefix": model.component_prefix,
         "datasets": [
@@ -75,6 +78,7 @@ def assemble(model: BoundedTransformer, data: Inputs, path: ContrastPath | str) 
         "variance": _variance(model),
         "features": data.features,
         "loadings": pack(model.components_, "f4"),
+        "patterns": None if getattr(model, "patterns_", None) is None else pack(model.patterns_, "f4"),
         "colour": _colour(model, shown, data),
         "image": data.image_shape,
     }

@@ -12,11 +12,14 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
+from .._containers import is_dask
 from .._threads import one_blas_thread
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer
 from ..fitted import Standardised, background_in_fit, target_in_fit
 from ..operators.sources.chunks import project
+from ..operators.sources.distributed import project_lazily
+from ..operators.sources.graphs import plain
 from ..operators.statistics.standard import Standard
 
 FRAME_VALUES = 800_000  # scores of all steps together: about 2 MB in the file
@@ -49,7 +52,9 @@ def choose_rows(n_rows: Sequence[int], n_components: int, n_steps: int) -> list[
 
 
 def take(array: Any, rows: Array) -> Any:
-    """Some rows of an array, CSR or CSC."""
+    """Some rows of an array, CSR or CSC; those of a dask array come into memory."""
+    if is_dask(array):
+        return plain(array[rows].compute())
     return array.tocsr()[rows] if sparse.issparse(array) else array[rows]
 
 
@@ -70,6 +75,8 @@ def frames(arrays: Sequence[Any], standard: Sequence[Standard], components: Arra
 
 def _project(array: Any, mean: Array, weights: Array) -> Array:
     """Scores on many components at once: in larger blocks than a few components need, as the weights are read each time."""
+    if is_dask(array):
+        return np.asarray(project_lazily(array, mean, weights, np.dtype(float)).compute())
     if sparse.issparse(array):
         return project(array, mean, weights)
     rows = max(1, WIDE_BLOCK_BYTES // (8 * array.shape[1]))

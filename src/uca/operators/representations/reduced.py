@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.linalg import lapack, solve_triangular
+from scipy.linalg import lapack, qr, solve_triangular
 
 from ..._memory import available_bytes, matrices_fit
 from ..._threads import one_blas_thread
@@ -37,6 +37,7 @@ from .representation import How, Kind, Representation, Size, as_rows
 
 EMPTY = 1e-8  # weight on a direction without variance below the accuracy of iterative eigenvectors: counts as none
 CONDITIONED = 1e-8  # error, relative to the target's largest variance, from which the rows themselves are decomposed
+DEPENDENT = 1e-14  # of the largest: what is left of a vector beside others that is rounding
 NORM_STEPS = 12  # of the power method
 NORM_ROOM = 1.5  # for what it misses
 
@@ -201,7 +202,7 @@ class Lift:
     weights: Array
 
     def __call__(self, vectors: Array) -> Array:
-        basis, coefficients = np.linalg.qr(vectors)
+        basis, coefficients = _basis(vectors)
         rank = len(self.triangle)
         components = self.blocks.transposed_product(self._row_weights(basis[:rank]))
         empty = basis[rank:]
@@ -226,6 +227,16 @@ class Lift:
             directions -= self.blocks.transposed_product(self._row_weights(inside))
             directions = np.linalg.qr(directions.T)[0].T
         return directions
+
+
+def _basis(vectors: Array) -> tuple[Array, Array]:
+    """An orthonormal basis of the span of vectors, and what they are in it; vectors may depend on each other."""
+    basis, triangle, order = qr(vectors, mode="economic", pivoting=True, check_finite=False)
+    sizes = np.abs(triangle.diagonal())
+    rank = int(np.sum(sizes > DEPENDENT * sizes.max(initial=0.0)))
+    coefficients = np.empty((rank, vectors.shape[1]))
+    coefficients[:, order] = triangle[:rank]
+    return basis[:, :rank], coefficients
 
 
 def cost(size: Size) -> float:

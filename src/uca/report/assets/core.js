@@ -55,8 +55,8 @@ R.csv = (rows) => {
   };
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";
 };
-R.download = (name, text) => {
-  const url = URL.createObjectURL(new Blob([text], { type: "text/csv;charset=utf-8" }));
+R.download = (name, content) => {
+  const url = URL.createObjectURL(content instanceof Blob ? content : new Blob([content], { type: "text/csv;charset=utf-8" }));
   const link = R.make("a", { href: url, download: name });
   document.body.append(link);
   link.click();
@@ -69,6 +69,12 @@ R.palettes = {
   light: ["#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00", "#56b4e9", "#5b5b5b"],
   dark: ["#4fa3e0", "#ff8a4c", "#2fc99e", "#e59ac6", "#f2b233", "#9bd6f8", "#c4c9d0"],
 };
+// Scales of colours: cividis on white, viridis on dark.
+R.ramps = {
+  light: ["#00224e", "#083370", "#35456c", "#4f576c", "#666970", "#7d7c78", "#948e77", "#aea371", "#c8b866", "#e5cf52", "#fee838"],
+  dark: ["#440154", "#482475", "#414487", "#355f8d", "#2a788e", "#21918c", "#22a884", "#44bf70", "#7ad151", "#bddf26", "#fde725"],
+};
+R.ramp = () => R.ramps[R.theme()].map((colour, i, all) => [i / (all.length - 1), colour]);
 R.greys = { light: ["#7b8592", "#a9b1bb", "#5a6470"], dark: ["#97a2b0", "#6c7785", "#c3cad3"] };
 R.symbols = ["circle", "triangle-up", "square", "diamond", "cross", "triangle-down", "star", "hexagon", "pentagon", "x"];
 R.patterns = ["", "/", "x", ".", "-", "+"];

@@ -1,10 +1,17 @@
-// Loadings: the largest of a component as bars, all of them in a table that can be searched, sorted and saved; images.
+// Features of a component, by what follows its score (patterns) or by the weights that make it (loadings): the largest as
+// bars, all of them in a table that can be searched, sorted and saved; images.
 {
   const { data } = R;
   const p = data.features.length;
-  const all = R.floats(data.loadings);
-  const k = all.length / p;
-  const components = Array.from({ length: k }, (_, c) => all.subarray(c * p, (c + 1) * p));
+  const split = (packed) => {
+    const all = R.floats(packed);
+    return Array.from({ length: all.length / p }, (_, c) => all.subarray(c * p, (c + 1) * p));
+  };
+  const loadings = split(data.loadings);
+  const patterns = data.patterns ? split(data.patterns) : loadings;
+  const kind = R.element("pick-kind"); // absent where a model of an older version has no patterns
+  const byPattern = () => kind !== null && kind.value === "patterns";
+  let components = byPattern() ? patterns : loadings;
   const pick = R.element("pick-loading");
   components.forEach((_, c) => pick.append(R.make("option", { value: String(c), textContent: R.component(c) })));
 
@@ -31,12 +38,19 @@
       dragmode: false,
       margin: { l: 20, r: 12, t: 8, b: 44 },
       bargap: 0.3,
-      xaxis: R.axis({ range: [low && low - pad, high && high + pad], fixedrange: true, title: { text: `loading on ${R.component(c)}`, font: { size: 13, color: R.variable("--soft") } } }),
+      xaxis: R.axis({ range: [low && low - pad, high && high + pad], fixedrange: true, title: { text: byPattern() ? `change of the feature with ${R.component(c)} (pattern)` : `loading on ${R.component(c)}`, font: { size: 13, color: R.variable("--soft") } } }),
       yaxis: R.axis({ tickvals: chosen.map((_, i) => i), ticktext: chosen.map((i) => R.plain(R.short(data.features[i], narrow ? 18 : 34))), fixedrange: true, showgrid: false, zeroline: false }),
     });
     return Plotly.react(box, [trace], layout, R.config);
   };
   pick.addEventListener("change", () => {
+    drawTop();
+    sort(Number(pick.value), true);
+  });
+
+  if (kind) kind.addEventListener("change", () => {
+    components = byPattern() ? patterns : loadings;
+    largest = sizes(components);
     drawTop();
     sort(Number(pick.value), true);
   });
@@ -68,7 +82,8 @@
     if (column < 0 ? down : !down) ranking.reverse();
     list();
   };
-  const largest = components.map((values) => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1);
+  const sizes = (rows) => rows.map((values) => values.reduce((most, v) => Math.max(most, Math.abs(v)), 0) || 1);
+  let largest = sizes(components);
   const cellOf = (c, i) => {
     const value = components[c][i];
     const cell = R.make("td", { className: "sized", textContent: R.number(value) });
@@ -97,8 +112,10 @@
     list();
   });
   R.element("loadings-csv").addEventListener("click", () => {
-    const rows = data.features.map((name, i) => [name, ...components.map((values) => Number(values[i].toPrecision(7)))]);
-    R.download("loadings.csv", R.csv([["feature", ...components.map((_, c) => R.component(c))], ...rows]));
+    const columns = data.patterns ? [...loadings, ...patterns] : loadings;
+    const rows = data.features.map((name, i) => [name, ...columns.map((values) => Number(values[i].toPrecision(7)))]);
+    const heads = columns.map((_, c) => (c < loadings.length ? R.component(c) : `${R.component(c - loadings.length)} pattern`));
+    R.download("loadings.csv", R.csv([["feature", ...heads], ...rows]));
   });
 
   // Components as images: one canvas each, zero in the colour of the card.
@@ -111,14 +128,15 @@
       return [0, 2, 4].map((at) => parseInt(hex.slice(at, at + 2), 16));
     };
     const [zero, negative, positive] = ["--card", "--negative", "--positive"].map(parse);
-    grid.replaceChildren(...components.map((values, c) => {
+    const most = sizes(loadings);
+    grid.replaceChildren(...loadings.map((values, c) => {
       const canvas = R.make("canvas", { width, height });
       canvas.setAttribute("role", "img");
       canvas.setAttribute("aria-label", `${R.component(c)} as an image`);
       const context = canvas.getContext("2d");
       const image = context.createImageData(width, height);
       for (let i = 0; i < p; i++) {
-        const share = Math.min(1, Math.abs(values[i]) / largest[c]);
+        const share = Math.min(1, Math.abs(values[i]) / most[c]);
         const end = values[i] < 0 ? negative : positive;
         for (let channel = 0; channel < 3; channel++) image.data[4 * i + channel] = Math.round(zero[channel] + share * (end[channel] - zero[channel]));
         image.data[4 * i + 3] = 255;

@@ -36,6 +36,7 @@
     box.hidden = !(S.colour === "label" && S.codes);
     if (box.hidden) return;
     const levels = data.labels.levels;
+    box.append(R.make("span", { className: "of", textContent: R.short(data.labels.name, 40) }));
     levels.slice(0, MOST).forEach((level, i) => {
       const button = R.make("button", { type: "button", title: level }, R.icon(R.symbols[i % R.symbols.length], R.colour(i)), R.short(level, 40));
       button.setAttribute("aria-pressed", String(!S.hidden.has(i)));
@@ -65,10 +66,7 @@
     S.zoomed = false;
     S.draw();
   });
-  R.element("picture").addEventListener("click", () => {
-    const shown = R.element("scatter");
-    Plotly.downloadImage(shown, { format: "png", scale: 2, filename: "scores", width: shown.clientWidth, height: shown.clientHeight });
-  });
+  R.element("picture").addEventListener("click", R.savePicture);
 
   const unpackLibrary = async () => {
     const packed = new Blob([R.bytes(R.element("plotly-gz").textContent)]);

@@ -24,6 +24,7 @@
       return false;
     }
   })();
+  const FAINT = 0.12; // opacity of points that are not selected
   const SVG_POINTS = 3000; // from here on drawn by the graphics card, if there is one
   const kind = total > SVG_POINTS && hasWebGL ? "scattergl" : "scatter";
 
@@ -90,13 +91,14 @@
     return [low - pad, high + pad];
   };
 
-  const share = (component) => {
+  const share = (component, position) => {
     const { target, ratio } = data.variance;
     if (!data.path) return ratio[component];
-    const at = data.path.target[Math.round(S.position)][component];
+    const at = data.path.target[Math.round(position)][component];
     return target[0] > 0 ? (at * ratio[0]) / target[0] : 0;
   };
-  S.axisTitle = (component) => `${R.component(component)} (${(100 * share(component)).toFixed(1)} % of target variance)`;
+  S.axisTitle = (component, position, brief) => `${R.component(component)} (${(100 * share(component, position)).toFixed(1)} %${brief ? "" : " of target variance"})`;
+  S.nameOf = (d) => (d ? sets[d].name : "Target");
 
   const pieces = (values) => {
     const out = sets.map((set, d) => Array.from(values.subarray(starts[d], starts[d] + set.shown)));
@@ -108,24 +110,27 @@
   const order = () => [0, ...Array.from({ length: m }, (_, j) => j + 1), ...Array.from({ length: m }, (_, j) => j + 1)];
 
   const feature = () => Number(S.colour.slice(1));
-  const scale = () => {
-    if (S.colour === "label" && labelValues) return { values: labelValues, all: false, title: data.labels.name };
-    if (S.colour[0] !== "f") return null;
-    return { values: featureValues(feature()), all: true, title: data.features[data.colour.features[feature()]] };
-  };
   const middle = (values) => {
     const sorted = Float64Array.from(values).filter(Number.isFinite).sort();
     const at = (q) => sorted[Math.min(sorted.length - 1, Math.floor(q * sorted.length))];
     return at(0.01) < at(0.99) ? [at(0.01), at(0.99)] : [at(0) - 0.5, at(1) + 0.5];
   };
 
+  // The scale of colours in use, with its range and what it shows; null where points have colours of groups.
+  S.scale = () => {
+    if (S.colour === "label" && labelValues) return { values: labelValues, range: middle(labelValues), all: false, title: data.labels.name };
+    if (S.colour[0] !== "f") return null;
+    const values = featureValues(feature());
+    return { values, range: middle(values), all: true, title: data.features[data.colour.features[feature()]] };
+  };
+
   const marker = (d, behind, colouring) => {
     const n = sets[d].shown;
     const size = n > 5000 ? 4 : n > 1500 ? 5 : 7;
-    const base = { size: d === 0 ? size : Math.max(size - 1, 4), opacity: behind ? 0.45 : n > 1500 ? 0.65 : 0.8, line: { width: 0 } };
+    const base = { size, opacity: behind ? 0.45 : n > 1500 ? 0.65 : 0.8, line: { width: 0 } };
     if (colouring && (d === 0 || (colouring.all && !behind))) {
       const bar = { thickness: 10, len: 0.5, y: 0.98, yanchor: "top", x: 1.005, outlinewidth: 0, tickfont: { size: 11 }, title: { text: R.plain(R.short(colouring.title, 24)), font: { size: 12 } } };
-      return { ...base, color: Array.from(colouring.values.subarray(starts[d], starts[d] + n)), cmin: colouring.range[0], cmax: colouring.range[1], colorscale: R.dark() ? "Viridis" : "Cividis", showscale: d === 0, colorbar: bar };
+      return { ...base, color: Array.from(colouring.values.subarray(starts[d], starts[d] + n)), cmin: colouring.range[0], cmax: colouring.range[1], colorscale: R.ramp(), showscale: d === 0, colorbar: bar };
     }
     if (d > 0) return { ...base, color: R.grey(d - 1), symbol: behind ? R.symbols[d % R.symbols.length] + "-open" : "circle" };
     if (S.colour === "label" && codes) {
@@ -146,38 +151,17 @@
     return out;
   });
 
-  // Where the panels stand: backgrounds to the right of the target, below it where the page is narrow.
-  const panels = (width) => {
-    const narrow = width < 640;
-    const columns = m > (narrow ? 1 : 2) ? 2 : 1;
-    const lines = Math.ceil(m / columns);
-    if (m === 0) return { height: narrow ? 360 : 520, target: { x: [0, 1], y: [0, 1] }, others: [] };
-    const height = narrow ? 330 + 190 * lines : m === 1 ? 480 : Math.max(540, 190 * lines);
-    const edge = narrow ? null : m === 1 ? 0.5 : 0.58;
-    const top = narrow ? (190 * lines) / height : null;
-    const others = Array.from({ length: m }, (_, j) => {
-      const column = j % columns, line = Math.floor(j / columns);
-      const [left, right] = narrow ? [0, 1] : [edge + 0.05, 1];
-      const [low, high] = narrow ? [0, top - 50 / height] : [0, 1];
-      const gapX = narrow ? 0.08 : 0.04, gapY = 46 / height;
-      const w = (right - left - gapX * (columns - 1)) / columns;
-      const h = (high - low - gapY * (lines - 1)) / lines;
-      const x = left + column * (w + gapX), y = high - (line + 1) * h - line * gapY;
-      return { x: [x, x + w], y: [y, y + h] };
-    });
-    return { height, target: narrow ? { x: [0, 1], y: [top + 30 / height, 1] } : { x: [0, edge], y: [0, 1] }, others };
-  };
-
   const heading = (place, text) => ({
     text, x: place.x[0], y: Math.max(...place.y), xref: "paper", yref: "paper", xanchor: "left", yanchor: "bottom",
     showarrow: false, font: { size: 13, color: R.variable("--ink") },
   });
-  const countOf = (set, brief) => (brief ? R.grouped(set.n) : set.shown < set.n ? `${R.grouped(set.shown)} of ${R.grouped(set.n)} rows` : `${R.grouped(set.n)} rows`);
+  S.countOf = (set) => (set.shown < set.n ? `${R.grouped(set.shown)} of ${R.grouped(set.n)} rows` : `${R.grouped(set.n)} rows`);
 
+  const axisName = (letter, i) => `${letter}axis${i ? i + 1 : ""}`;
   const layout = () => {
-    const place = panels(box.clientWidth);
-    const narrow = box.clientWidth < 640;
-    const title = (component) => ({ text: S.axisTitle(component), font: { size: 13, color: R.variable("--soft") }, standoff: 8 });
+    const place = R.panels(box.clientWidth, m + 1);
+    const brief = place.narrow && place.columns > 1;
+    const title = (component) => ({ text: S.axisTitle(component, S.position, brief), font: { size: 13, color: R.variable("--soft") }, standoff: 8 });
     const out = R.layout({
       height: place.height + 72,
       width: box.clientWidth,
@@ -186,26 +170,25 @@
       hovermode: "closest",
       newselection: { line: { color: R.variable("--accent"), width: 2, dash: "solid" } },
       activeselection: { fillcolor: R.variable("--accent"), opacity: 0.06 },
-      annotations: [
-        heading(place.target, `<b>Target</b>  ${countOf(sets[0])}`),
-        ...place.others.map((spot, j) => heading(spot, `<b>${R.plain(R.short(sets[j + 1].name, narrow ? 14 : 26))}</b>  ${countOf(sets[j + 1], narrow || m > 2)}`)),
-      ],
+      annotations: place.places.map((spot, i) => heading(spot, `<b>${R.plain(R.short(S.nameOf(i), brief ? 15 : 26))}</b>${brief ? "" : `  ${S.countOf(sets[i])}`}`)),
       selections: [],
-      xaxis: R.axis({ domain: place.target.x, anchor: "y", title: title(S.x), range: S.ranges[0], showline: true, mirror: true }),
-      yaxis: R.axis({ domain: place.target.y, anchor: "x", title: title(S.y), range: S.ranges[1], showline: true, mirror: true }),
     });
-    place.others.forEach((spot, j) => {
-      const i = j + 2;
-      out[`xaxis${i}`] = R.axis({ domain: spot.x, anchor: `y${i}`, matches: "x", nticks: 5, showline: true, mirror: true });
-      out[`yaxis${i}`] = R.axis({ domain: spot.y, anchor: `x${i}`, matches: "y", nticks: 5, showline: true, mirror: true });
+    place.places.forEach((spot, i) => {
+      const same = { nticks: place.ticks, showline: true, mirror: true };
+      const number = i ? String(i + 1) : "";
+      out[axisName("x", i)] = R.axis({ ...same, domain: spot.x, anchor: `y${number}`, ...(i ? { matches: "x" } : { range: S.ranges[0] }) });
+      out[axisName("y", i)] = R.axis({ ...same, domain: spot.y, anchor: `x${number}`, ...(i ? { matches: "y" } : { range: S.ranges[1] }) });
     });
+    out[axisName("x", place.lowest)].title = title(S.x);
+    out.yaxis.title = title(S.y);
+    S.titled = { axis: axisName("x", place.lowest), brief };
     return out;
   };
 
-  const coordinates = () => {
-    const x = S.values(S.x, S.position), y = S.values(S.y, S.position);
-    if (!S.zoomed) S.ranges = [range(x), range(y)];
-    return [pieces(x), pieces(y)];
+  // Places of the points, and the ranges of the axes: those of all points, or what the user zoomed to.
+  const coordinates = (position) => {
+    const x = S.values(S.x, position), y = S.values(S.y, position);
+    return { x: pieces(x), y: pieces(y), ranges: S.zoomed ? S.ranges : [range(x), range(y)] };
   };
 
   const selectedOf = (d) => {
@@ -215,10 +198,10 @@
     return out;
   };
 
-  S.draw = () => {
-    const [x, y] = coordinates();
-    const colouring = scale();
-    if (colouring) colouring.range = middle(colouring.values);
+  // What is drawn last lies on top: backgrounds behind the target come first.
+  const backFirst = (items) => [...items.slice(m + 1), ...items.slice(0, m + 1)];
+  S.traces = ({ x, y }) => {
+    const colouring = S.scale();
     const template = `%{text}<br>${R.component(S.x)}: %{x:.4g}<br>${R.component(S.y)}: %{y:.4g}<extra></extra>`;
     const traces = order().map((d, t) => {
       const behind = t > m;
@@ -227,21 +210,27 @@
         type: kind, mode: "markers", x: x[d], y: y[d], xaxis: `x${axis}`, yaxis: `y${axis}`,
         text: texts[d], hovertemplate: template, name: "", marker: marker(d, behind, colouring),
         visible: behind ? S.overlay : true, selectedpoints: selectedOf(d),
-        selected: { marker: { opacity: 1 } }, unselected: { marker: { opacity: 0.12 } },
+        selected: { marker: { opacity: 1 } }, unselected: { marker: { opacity: FAINT } },
       };
     });
-    // What is drawn last lies on top: backgrounds behind the target come first.
-    const backFirst = (items) => [...items.slice(m + 1), ...items.slice(0, m + 1)];
+    return backFirst(traces);
+  };
+  S.at = coordinates;
+  S.draw = () => {
+    const now = coordinates(S.position);
+    S.ranges = now.ranges;
     S.curves = backFirst(order());
-    return quietly(() => Plotly.react(box, backFirst(traces), layout(), R.config).then(S.listen));
+    return quietly(() => Plotly.react(box, S.traces(now), layout(), R.config).then(S.listen));
   };
 
   // Only positions change: the cheap way, for the slider.
   let busy = Promise.resolve();
   S.move = () => {
-    const [x, y] = coordinates();
+    const { x, y, ranges } = coordinates(S.position);
+    S.ranges = ranges;
+    const named = (component) => S.axisTitle(component, S.position, S.titled.brief);
     const style = { x: S.curves.map((d) => x[d]), y: S.curves.map((d) => y[d]), selectedpoints: S.curves.map(selectedOf) };
-    const axes = { "xaxis.title.text": S.axisTitle(S.x), "yaxis.title.text": S.axisTitle(S.y), selections: [] };
+    const axes = { [`${S.titled.axis}.title.text`]: named(S.x), "yaxis.title.text": named(S.y), selections: [] };
     if (!S.zoomed) Object.assign(axes, { "xaxis.range": S.ranges[0], "yaxis.range": S.ranges[1] });
     return quietly(() => Plotly.update(box, style, axes));
   };
