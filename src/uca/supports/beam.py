@@ -7,7 +7,7 @@ import numpy as np
 from .._types import Array
 from .bordered import Bordered, distinct, pairs
 
-CELLS = 2**24  # numbers in a buffer
+CELLS = 2**20  # numbers in a buffer: small enough for a cache, large enough for numpy
 
 
 def grow(contrast: Array, k: int, width: int) -> Array:

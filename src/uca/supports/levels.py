@@ -38,7 +38,7 @@ SLACK = 1e-9  # of thresholds, relative to the largest entry of the contrast
 MOST = 2_000_000  # supports of one level
 HOPELESS = 4.0  # times that many, foreseen: given up
 LEVELS_BEFORE = 3  # that a foresight needs
-DEAR = 5e7  # numbers that make up a level, below which the next one costs little: it is made, whatever is foreseen
+DEAR = 2e7  # numbers that make up a level, below which the next one costs little: it is made, whatever is foreseen
 
 
 @dataclass(frozen=True)

@@ -148,7 +148,7 @@ def _search(problem: SparseProblem, dense: Leaf, relaxed: Relaxed | None, given:
 
 def _by_thresholds(problem: SparseProblem, outcome: Outcome, guide: Array) -> tuple[Outcome, Array]:
     """The outcome with a smaller upper bound, where thresholds have one; and prices for a proof by levels."""
-    upper, prices = best_bound(problem, guide)
+    upper, prices = best_bound(problem, guide, outcome.leaf.value)
     if upper >= outcome.upper:
         return outcome, guide
     return replace(outcome, upper=upper, proof="thresholds", prices=prices), prices

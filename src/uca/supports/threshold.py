@@ -26,6 +26,7 @@ GRID = 24  # thresholds that are tried
 COARSE = 6  # thresholds beside each factor below
 FACTORS = (0.4, 0.6, 0.8, 1.0)  # of the prices that guide
 EVALUATIONS = 20  # of the bound in a descent: more of them gain a tenth of a percent
+CLOSE = 0.02  # above the value of a support, relative: a descent would gain little on it, and costs more than the grid
 HUGE = 1e6  # in units of the target: where a bound was not computed
 LARGEST_BLOCK = 1200  # features in a block whose eigenvalues are computed
 
@@ -92,10 +93,11 @@ def _shrunk(contrast: Array, off: Array, rho: float) -> _Shrunk | None:
     return best
 
 
-def best_bound(problem: SparseProblem, guide: Array) -> tuple[float, Array]:
+def best_bound(problem: SparseProblem, guide: Array, found: float) -> tuple[float, Array]:
     """The smallest bound on the value of every support that a grid and a descent find, and its prices.
 
     ``guide`` are prices in whose direction the grid lies: those of a relaxation, or of the problem on all features.
+    ``found`` is the value of a support: a bound of the grid that is close to it is taken as it is.
     """
     tried = []
     for factor in FACTORS:
@@ -107,11 +109,12 @@ def best_bound(problem: SparseProblem, guide: Array) -> tuple[float, Array]:
             top = _shrunk(contrast, off, rho)
             if top is not None:
                 tried.append((top.value + (problem.k - 1) * rho + float(prices.sum()), rho, prices))
-    tried.sort(key=lambda found: found[0])
-    ends = [descend(problem, prices, rho) for _, rho, prices in tried[:1]]
-    return min(
-        [(value, prices) for value, _, prices in tried[:1]] + ends, key=lambda end: end[0], default=(np.inf, guide)
-    )
+    if not tried:
+        return np.inf, guide
+    value, rho, prices = min(tried, key=lambda row: row[0])
+    if value <= found + CLOSE * abs(found):
+        return value, prices
+    return min((value, prices), descend(problem, prices, rho), key=lambda end: end[0])
 
 
 def descend(problem: SparseProblem, prices: Array, rho: float, evaluations: int = EVALUATIONS) -> tuple[float, Array]:
