@@ -55,6 +55,10 @@ class UniquenessTest:
         What all rows show along the components of a fit to all of them: tails, dependence, rows that carry most of it.
     means : MeanDifferences or None
         Large differences in means, which no test of variation sees.
+    prefix : str
+        What components are called: ``UC`` of ``UC1``.
+    subjects_from : str
+        The argument that tells subjects apart in the function that made the test: what a caution tells to give.
     """
 
     n_unique_: int
@@ -78,6 +82,7 @@ class UniquenessTest:
     rows: RowFacts
     means: MeanDifferences | None
     prefix: str = "UC"
+    subjects_from: str = "groups"
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -213,8 +218,8 @@ class UniquenessTest:
         return (
             f"Neighbouring {what} of {name} are alike along {self._name(worst[1])} (autocorrelation "
             f"{self.rows.autocorrelation[tuple(worst)]:.2f}): in a time series, or with repeated measurements, {what} are "
-            "not independent and p-values are too small. Give groups: subjects, or blocks of successive rows, longer "
-            "than the dependence. If the table is only sorted by a label, this does not matter."
+            f"not independent and p-values are too small. Give {self.subjects_from}: subjects, or blocks of successive "
+            "rows, longer than the dependence. If the table is only sorted by a label, this does not matter."
         )
 
     def _carried(self) -> list[str]:
