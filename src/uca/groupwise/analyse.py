@@ -19,6 +19,7 @@ from ..estimators.leading import leading
 from ..inference.newrows import expected_background_variance
 from ..inference.outcome import UniquenessTest
 from ..inference.parameters import check_model
+from ..inference.restriction import choose_restriction
 from ..inference.uniqueness import uniqueness_test
 from .outcome import EachGroup
 from .plan import Plan
@@ -56,6 +57,7 @@ def _fit_and_test(start: EachGroup, plan: Plan, rows: RowsByGroup, settings: Set
     labels = None if rows.subjects is None else _subjects(plan, rows.subjects, settings.pooled)
     model = check_model(settings.model)
     try:
+        _hold_back_by_subject(model, target, backgrounds, labels)
         model.fit(target, backgrounds=backgrounds)
     except FAILURES as error:
         told = str(error) or type(error).__name__
@@ -73,6 +75,13 @@ def _fit_and_test(start: EachGroup, plan: Plan, rows: RowsByGroup, settings: Set
     except FAILURES as error:
         return replace(fitted, untested=f"the test could not be made: {error}")
     return replace(fitted, test=test)
+
+
+def _hold_back_by_subject(model: BoundedTransformer, target: Any, backgrounds: Any, labels: list[Array] | None) -> None:
+    """Where a bound is meant for new rows and subjects are told, how to keep it is chosen on held-out subjects."""
+    meant = model.get_params().get("bound_on")
+    if labels is not None and isinstance(meant, str) and meant == "new rows":
+        model.set_params(bound_on=choose_restriction(target, backgrounds, groups=labels, model=model))
 
 
 def _backgrounds(plan: Plan, rows: RowsByGroup, pooled: bool) -> dict[str, Any]:

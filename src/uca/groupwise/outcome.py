@@ -17,7 +17,7 @@ from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.leading import Leading
 from ..estimators.summary import Summary
-from ..inference.outcome import UniquenessTest
+from ..inference.outcome import LEAST_KEPT, UniquenessTest
 from ..means import MeanDifferences
 from . import words
 
@@ -105,8 +105,16 @@ class EachGroup:
 
     @property
     def cautions(self) -> list[str]:
-        """What makes the p-values less certain than they look, a sentence each; without that means differ."""
-        return [] if self.judged is None else replace(self.judged, means=None).cautions
+        """What makes the p-values less certain than they look, a sentence each; :attr:`means` tells of means."""
+        if self.judged is None:
+            return []
+        found, n = replace(self.judged, means=None).cautions, self.judged.n_unique_
+        if n < len(self.judged.kept) and self.judged.kept[n] < LEAST_KEPT:
+            found.append(
+                f"{100 * (1 - self.judged.kept[n]):.0f} % of {self.leading[n].component} lies in features that are constant "
+                "in some group, or in half of its rows, and the test leaves these out: look at them by themselves."
+            )
+        return found
 
     @property
     def table(self) -> list[dict[str, Any]]:

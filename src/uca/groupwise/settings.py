@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,7 +23,7 @@ class Settings:
     test: bool
     n_splits: int | str
     alpha: float
-    seed: int
+    seed: int | None
     level: float = 0.05
 
 
@@ -42,4 +43,12 @@ def check_settings(
             "bound has a number for each background, but the backgrounds differ from group to group: give one number for "
             "all of them, or 'mean'"
         )
-    return Settings(own, bool(pooled), bool(test), n_splits, check_alpha(alpha), seed_of(random_state))
+    return Settings(own, bool(pooled), bool(test), n_splits, check_alpha(alpha), _seed(random_state))
+
+
+def _seed(random_state: Any) -> int | None:
+    """What every group's functions take as ``random_state``: a number as it is, so that they can be called by hand."""
+    drawn = seed_of(random_state)
+    if random_state is None:
+        return None
+    return int(random_state) if isinstance(random_state, numbers.Integral) else drawn

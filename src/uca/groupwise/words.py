@@ -22,7 +22,7 @@ HEADS = ("group", "rows", "component", "variance", "in others", "new rows", "p",
 FEATURES = "leading features"
 LISTED = 12  # groups that a sentence names
 READING = (
-    f"leading features: + rises with the score in the group, {MINUS} falls with it; in others: the largest variance in a "
+    f"Leading features: + rises with the score in the group, {MINUS} falls with it; in others: the largest variance in a "
     "background, in the rows of the fit; new rows: the largest to expect in rows of a background that were not in the fit, "
     "{how}; adjusted p: for testing several groups (Holm)."
 )

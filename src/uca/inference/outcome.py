@@ -13,6 +13,7 @@ from ..means import ELSEWHERE, MeanDifferences
 from .cautions import RowFacts
 
 PARAMETERS = ("center", "scale", "bound", "components", "n_nonzero")  # of the model, that a result depends on
+LEAST_KEPT = 0.5  # of a component, below which the result says that most of it was not tested
 FEW = 30  # rows or subjects below which the result says that they are few
 
 
@@ -148,7 +149,7 @@ class UniquenessTest:
         text.append(f"{self._name(n)}: {self._reason(n)}.")
         if k - n > 1:
             text.append(f"{self._named(k, n + 1)} {'was' if k - n == 2 else 'were'} not judged.")
-        if self.kept[n] < 0.5:
+        if self.kept[n] < LEAST_KEPT:
             text.append(
                 f"But {100 * (1 - self.kept[n]):.0f} % of it lies in features that are constant in some dataset, or in "
                 "half of its rows, and the test leaves these out: look at them by themselves."

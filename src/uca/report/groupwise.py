@@ -17,6 +17,7 @@ from .._files import write_file
 from ..groupwise import Each, EachGroup
 from ..groupwise import words as said
 from ..inference.outcome import p_text
+from ..plotting.checks import check_type
 from ..plotting.groupwise import picture
 from .inputs import plain
 from .make import check_path
@@ -58,8 +59,7 @@ def each(result: Each, path: str | os.PathLike[str], *, title: str | None = None
     ...     each(result, f"{folder}/each.html").name
     'each.html'
     """
-    if not isinstance(result, Each):
-        raise TypeError(f"the first argument must be an Each, as uca.each returns it; got {type(result).__name__}")
+    check_type(result, Each, "uca.each")
     check_jinja()
     place = check_path(path)
     heading = "What is unique to each group" if title is None else str(title)
