@@ -12,6 +12,7 @@ DOCS = Path(__file__).resolve().parent
 
 
 def main() -> None:
+    """Run the example and draw its result."""
     block = re.search(
         r"^```python\n(.*?)^```", (DOCS / "each.md").read_text(encoding="utf-8"), re.DOTALL | re.MULTILINE
     )
