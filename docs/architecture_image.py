@@ -35,6 +35,7 @@ TOLD = {
     "pipeline": "backgrounds through every step",
     "monitoring": "have new rows moved?",
     "inference": "is it real? how many? how stable?",
+    "groupwise": "each group against all others",
     "comparison": "methods side by side",
     "datasets": "data to try it on",
     "reproduce": "the paper's figures",

@@ -28,6 +28,7 @@ ELSEWHERE = {
         "cli_test",
         "columns_told",
         "demo",
+        "each_shown",
         "docs",
         "errors",
         "examples",

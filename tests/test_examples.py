@@ -131,3 +131,13 @@ def test_eeg(run, capsys):
     assert agreement["GED, equal weights"] == pytest.approx(agreement["UCA, three backgrounds"], abs=1e-3)
     assert (names["model"].lambdas_ == 0).all()  # as the text says
     assert "muscle: 4000 samples, rank 32" in capsys.readouterr().out
+
+
+def test_each(run, capsys):
+    names = run("plot_each")
+    assert names["n_figures"] == 2
+    assert "3 of 3 groups tested have a component" in capsys.readouterr().out
+    assert names["result"].n_unique == {"0": 1, "4": 1, "7": 1}
+    assert names["result"]["0"].n_subjects == 13
+    variances = {row["group"]: row["target_variance"] for row in names["result"].table}
+    assert all(row["background_variance"] < variances[row["group"]] / 5 for row in names["result"].table)

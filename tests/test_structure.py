@@ -33,6 +33,7 @@ LAYERS = [
     "drifted",
     "monitoring",
     "inference",
+    "groupwise",
 ]
 LAYERS += [
     "datasets",

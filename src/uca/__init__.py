@@ -5,6 +5,7 @@
 
 from importlib import import_module as _import_module
 from importlib.metadata import version as _version
+from typing import TYPE_CHECKING as _TYPE_CHECKING
 from typing import Any as _Any
 
 from ._pool import pool
@@ -24,6 +25,9 @@ from .pipeline import ContrastivePipeline
 from .solvers.api import solve_dual
 from .solvers.infeasible import InfeasibleBoundsError
 
+if _TYPE_CHECKING:
+    from .groupwise import Each, EachGroup, each
+
 __version__ = _version("unique-component-analysis")
 
 __all__ = [
@@ -36,6 +40,8 @@ __all__ = [
     "ContrastiveResult",
     "Drift",
     "DualResult",
+    "Each",
+    "EachGroup",
     "InfeasibleBoundsError",
     "MeanDifference",
     "MeanDifferences",
@@ -45,6 +51,7 @@ __all__ = [
     "SparseUCA",
     "__version__",
     "drift",
+    "each",
     "load",
     "pool",
     "save",
@@ -62,8 +69,16 @@ _ON_USE = {
     "scverse",
 }  # imported when first used; may need an extra
 
+_FROM = {
+    "Each": "groupwise",
+    "EachGroup": "groupwise",
+    "each": "groupwise",
+}  # names of modules that are imported on use
+
 
 def __getattr__(name: str) -> _Any:
+    if name in _FROM:
+        return getattr(_import_module(f"{__name__}.{_FROM[name]}"), name)
     if name in _ON_USE:
         return _import_module(f"{__name__}.{name}")
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -14,6 +14,8 @@ Item = TypeVar("Item")
 
 #: Called once an iteration with (iteration, upper bound, lower bound, relative gap).
 Callback = Callable[[int, float, float, float], None]
+#: Called once a piece of work is done with (how many are done, how many there are).
+Done = Callable[[int, int], None]
 
 
 @contextmanager
@@ -36,9 +38,16 @@ def progress(verbose: bool | Callback) -> Iterator[Callback | None]:
             yield _log
 
 
-def counted(items: Iterable[Item], total: int, what: str, verbose: bool) -> Iterator[Item]:
-    """The items, with a bar of how many are done on a terminal, or a log line for every tenth part, if ``verbose``."""
-    if not verbose:
+def counted(items: Iterable[Item], total: int, what: str, verbose: bool | Done) -> Iterator[Item]:
+    """The items, with a bar of how many are done on a terminal, or a log line for every tenth part, if ``verbose``.
+
+    A callable is called itself, once an item is done.
+    """
+    if callable(verbose):
+        for done, item in enumerate(items, start=1):
+            verbose(done, total)
+            yield item
+    elif not verbose:
         yield from items
     elif (tqdm := _tqdm()) is not None:
         yield from tqdm(items, total=total, desc="uca", unit=f" {what}")

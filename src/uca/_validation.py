@@ -62,13 +62,7 @@ class Datasets:
         Dask arrays are not looked at here: passes over their chunks do it.
         """
         for array, label in zip(self.arrays, self.labels, strict=True):
-            if is_dask(array):
-                continue
-            n_nan, n_inf, first = count_not_finite(array)
-            if gaps and n_inf:
-                raise_counts(0, n_inf, first_infinite(array), label)
-            elif first is not None and not gaps:
-                raise_counts(n_nan, n_inf, first, label, advice=advice or ADVICE)
+            check_finite_rows(array, label, gaps=gaps, advice=advice)
 
 
 def label_of(name: str | None) -> str:
@@ -152,6 +146,17 @@ def check_rows(estimator: Any, value: Any, label: str, min_rows: int, *, gaps: b
         array = array.copy()
         array.sum_duplicates()
     return array
+
+
+def check_finite_rows(array: Any, label: str, *, gaps: bool = False, advice: str = "") -> None:
+    """Refuse NaN and infinity in one checked array; ``gaps`` lets NaN pass. Dask arrays are not looked at."""
+    if is_dask(array):
+        return
+    n_nan, n_inf, first = count_not_finite(array)
+    if gaps and n_inf:
+        raise_counts(0, n_inf, first_infinite(array), label)
+    elif first is not None and not gaps:
+        raise_counts(n_nan, n_inf, first, label, advice=advice or ADVICE)
 
 
 def read_rows(value: Any, label: str, min_rows: int, *, gaps: bool = False) -> Any:

@@ -19,6 +19,7 @@ except ImportError:  # the program is installed with the package, its libraries 
 from .command import flat
 from .compare import compare
 from .demo import demo
+from .each import each
 from .fit import fit
 from .info import info
 from .plot import plot
@@ -35,6 +36,7 @@ COMMANDS: dict[str, Callable[..., None]] = {
     "transform": transform,
     "plot": plot,
     "compare": compare,
+    "each": each,
     "info": info,
     "reproduce": reproduce,
     "demo": demo,

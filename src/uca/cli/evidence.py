@@ -16,10 +16,19 @@ from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessT
 from ..inference.outcome import p_text
 from ..inference.sample import MIN_SUBJECTS
 from .inputs import Study
+from .program import usage_error
 from .progress import Steps
 from .results import csv_text, line, print_table
 
 ALPHA, SEED = 0.05, 0
+
+
+def check_level(alpha: float, jobs: int) -> None:
+    """Refuse a level that is none, and no workers."""
+    if not 0 < alpha < 1:
+        raise usage_error(f"--alpha {alpha:g}: choose a level between 0 and 1, such as {ALPHA}")
+    if jobs == 0:
+        raise usage_error("--jobs 0: choose 1 or more, or -1 for one worker for each core")
 
 
 def subjects(study: Study, column: str | None) -> list[Array] | None:

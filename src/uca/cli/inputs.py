@@ -1,4 +1,4 @@
-"""From what the user typed to checked tables: a target, named backgrounds, ids and labels.
+"""From what the user typed to checked tables: a target, named backgrounds, ids and labels; or one table with its groups.
 
 Two forms: files of their own, or one file with a column that tells groups apart. What was found, set aside or filled is in
 ``notes``. A file that is not there, or an option that contradicts another, is wrong usage; content is data.
@@ -78,18 +78,19 @@ class Study:
 
     def groups(self, column: str | None) -> list[Array] | None:
         """The entries of a column for the target and each background, which must all have it; None for no column."""
-        return None if column is None else [_entries(table, column) for table in self.tables]
+        return None if column is None else [entries_of(table, column) for table in self.tables]
 
 
-def _entries(table: Table, column: str) -> Array:
+def entries_of(table: Table, column: str, option: str = "--groups") -> Array:
+    """A column that an option names, with a value in every row."""
     if column not in table.columns:
-        raise usage_error(f"{table.source} has no column {column!r} for --groups; every table must have it")
+        raise usage_error(f"{table.source} has no column {column!r} for {option}; every table must have it")
     entries = table.columns[column]
     empty = int((entries == "").sum())
     if empty:
         raise ValueError(
-            f"{table.source} has {empty} rows without a value in column {column!r} (--groups): give every row a subject, or "
-            "leave such rows out"
+            f"{table.source} has {empty} rows without a value in column {column!r} ({option}): give every row a "
+            f"{'group' if option == '--by' else 'subject'}, or leave such rows out"
         )
     return entries
 
@@ -104,13 +105,13 @@ def read_study(request: Request) -> Study:
     own = [_own_background(target, table, key) for key, table in backgrounds.items() if _same_rows(target, table)]
     tables = handle_missing(tables, request.columns.missing)
     target, *others = tables.values()
-    notes = _with_sources(list(tables.values()))
+    notes = notes_of(list(tables.values()))
     labels = None if name is None else target.columns[name]
     said = tuple(dict.fromkeys([*own, *notes]))
     return Study(target, dict(zip(backgrounds, others, strict=True)), labels, name, said)
 
 
-def _with_sources(tables: Sequence[Table]) -> list[str]:
+def notes_of(tables: Sequence[Table]) -> list[str]:
     """The notes of tables, each once, after the files it is said of."""
     said: dict[str, list[str]] = {}
     for table in tables:
@@ -142,7 +143,7 @@ def _by_file(request: Request) -> tuple[Table, dict[str, Table]]:
     check_labels(request.labels, raws[0])
     aside = [name for name in (request.labels,) if name is not None and name in raws[0].names]
     aside += [] if request.groups in (None, *aside) else [str(request.groups)]
-    _check_named([*columns.drop, *([] if columns.id in (None, "none") else [str(columns.id)])], raws)
+    check_named([*columns.drop, *([] if columns.id in (None, "none") else [str(columns.id)])], raws)
     tables = [
         split(
             raw,
@@ -173,7 +174,7 @@ def _present(names: Sequence[str], raw: Raw) -> list[str]:
     return [name for name in names if name in raw.names or name in (raw.features or ())]
 
 
-def _check_named(names: Sequence[str], raws: Sequence[Raw]) -> None:
+def check_named(names: Sequence[str], raws: Sequence[Raw]) -> None:
     """A column that is named must be in one file at least."""
     for name in names:
         if not any(_present([name], raw) for raw in raws):
@@ -190,7 +191,7 @@ def _by_column(request: Request) -> tuple[Table, dict[str, Table]]:
     by = str(request.tables.by)
     check_labels(request.labels, raw)
     named = [by, *([request.groups] if request.groups else [])]
-    _check_named([*named, *request.columns.drop], [raw])
+    check_named([*named, *request.columns.drop], [raw])
     aside = _present([*named, *([request.labels] if request.labels else [])], raw)
     table = split(raw, id=request.columns.id, aside=dict.fromkeys(aside), drop=request.columns.drop)
     groups = table.columns[by]

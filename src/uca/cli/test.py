@@ -111,12 +111,9 @@ def uniqueness(
 
 
 def _check(alpha: float, resamples: int, jobs: int) -> None:
-    if not 0 < alpha < 1:
-        raise usage_error(f"--alpha {alpha:g}: choose a level between 0 and 1, such as {e.ALPHA}")
+    e.check_level(alpha, jobs)
     if 0 < resamples < MIN_RESAMPLES:
         raise usage_error(f"--resamples {resamples}: choose {MIN_RESAMPLES} or more, or 0 for none")
-    if jobs == 0:
-        raise usage_error("--jobs 0: choose 1 or more, or -1 for one worker for each core")
 
 
 def _examine(

@@ -13,6 +13,7 @@ from ..means import ELSEWHERE, MeanDifferences
 from .cautions import RowFacts
 
 PARAMETERS = ("center", "scale", "bound", "components", "n_nonzero")  # of the model, that a result depends on
+LEAST_KEPT = 0.5  # of a component, below which the result says that most of it was not tested
 FEW = 30  # rows or subjects below which the result says that they are few
 
 
@@ -55,6 +56,10 @@ class UniquenessTest:
         What all rows show along the components of a fit to all of them: tails, dependence, rows that carry most of it.
     means : MeanDifferences or None
         Large differences in means, which no test of variation sees.
+    prefix : str
+        What components are called: ``UC`` of ``UC1``.
+    subjects_from : str
+        The argument that tells subjects apart in the function that made the test: what a caution tells to give.
     """
 
     n_unique_: int
@@ -78,6 +83,7 @@ class UniquenessTest:
     rows: RowFacts
     means: MeanDifferences | None
     prefix: str = "UC"
+    subjects_from: str = "groups"
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -143,7 +149,7 @@ class UniquenessTest:
         text.append(f"{self._name(n)}: {self._reason(n)}.")
         if k - n > 1:
             text.append(f"{self._named(k, n + 1)} {'was' if k - n == 2 else 'were'} not judged.")
-        if self.kept[n] < 0.5:
+        if self.kept[n] < LEAST_KEPT:
             text.append(
                 f"But {100 * (1 - self.kept[n]):.0f} % of it lies in features that are constant in some dataset, or in "
                 "half of its rows, and the test leaves these out: look at them by themselves."
@@ -213,8 +219,8 @@ class UniquenessTest:
         return (
             f"Neighbouring {what} of {name} are alike along {self._name(worst[1])} (autocorrelation "
             f"{self.rows.autocorrelation[tuple(worst)]:.2f}): in a time series, or with repeated measurements, {what} are "
-            "not independent and p-values are too small. Give groups: subjects, or blocks of successive rows, longer "
-            "than the dependence. If the table is only sorted by a label, this does not matter."
+            f"not independent and p-values are too small. Give {self.subjects_from}: subjects, or blocks of successive "
+            "rows, longer than the dependence. If the table is only sorted by a label, this does not matter."
         )
 
     def _carried(self) -> list[str]:

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 from joblib import Parallel, delayed
 
-from .._progress import counted
+from .._progress import Done, counted
 from .._threads import one_core
 
 
@@ -27,7 +27,7 @@ def run(
     items: Sequence[Any],
     *args: Any,
     n_jobs: int | None = None,
-    verbose: bool = False,
+    verbose: bool | Done = False,
     what: str = "fits",
 ) -> list[Any]:
     """``[work(item, *args) for item in items]``."""

@@ -9,6 +9,7 @@ function calls ``plt.show`` or changes the style, so figures follow the user's r
 from .bars import loadings, variance
 from .densities import density
 from .dual_function import dual
+from .groupwise import each
 from .images import eigenimages
 from .influences import influence, leverage
 from .path import contrast_path
@@ -24,6 +25,7 @@ __all__ = [
     "contrast_path",
     "density",
     "dual",
+    "each",
     "eigenimages",
     "influence",
     "leverage",

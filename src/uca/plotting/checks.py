@@ -25,10 +25,15 @@ def check_model(model: ContrastiveTransformer) -> Any:
 
 def check_result(result: Any, kind: type, function: str) -> None:
     """A result of the given kind, which ``uca.inference.<function>`` makes."""
+    check_type(result, kind, f"uca.inference.{function}")
+
+
+def check_type(result: Any, kind: type, function: str) -> None:
+    """A result of the given kind, which a function of that whole name makes."""
     if not isinstance(result, kind):
+        article = "an" if kind.__name__[0] in "AEIO" else "a"
         raise TypeError(
-            f"the first argument must be a {kind.__name__}, as uca.inference.{function} returns it; "
-            f"got {type(result).__name__}"
+            f"the first argument must be {article} {kind.__name__}, as {function} returns it; got {type(result).__name__}"
         )
 
 

@@ -6,6 +6,7 @@ file, but for the line that says when it was made; data that is too large to dra
 Needs the extra ``report`` (Jinja2 and Plotly).
 """
 
+from .groupwise import each
 from .make import report
 
-__all__ = ["report"]
+__all__ = ["each", "report"]

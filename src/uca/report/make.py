@@ -103,7 +103,7 @@ def report(
     """
     model = check_bounded(model, "the model of a report")
     check_extra()
-    target_path = _check_path(path)
+    target_path = check_path(path)
     if seconds is not None:
         seconds = check_number("seconds", seconds, 0.0, float("inf"))
     data = check_inputs(
@@ -161,7 +161,8 @@ def _page(
     return render(context, to_json(document))
 
 
-def _check_path(path: str | os.PathLike[str]) -> Path:
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """A file that can be written: in a folder that exists."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; give a file name, for instance {target / 'report.html'}")

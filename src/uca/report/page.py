@@ -35,21 +35,33 @@ def check_extra() -> None:
         optional(package, "a report needs Jinja2 and Plotly", "report")
 
 
+def check_jinja() -> None:
+    """The same for a page without scripts, which needs Jinja2 alone."""
+    optional("jinja2", "a page needs Jinja2", "report")
+
+
 def render(context: Mapping[str, Any], payload: str) -> str:
     """The page; ``context`` is escaped where it is printed, ``payload`` is JSON that has been."""
+    from markupsafe import Markup
+
+    return render_still(
+        "report.html.j2",
+        context,
+        scripts=[Markup(_asset(name)) for name in SCRIPTS],
+        payload=Markup(payload),
+        plotly=Markup(_packed_plotly()),
+    )
+
+
+def render_still(template: str, context: Mapping[str, Any], **ready: Any) -> str:
+    """A page from a template with the style of all pages; ``ready`` is not escaped where it is Markup."""
     import jinja2
     from markupsafe import Markup
 
     environment = jinja2.Environment(
         autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
     )
-    return environment.from_string(_asset("report.html.j2")).render(
-        **context,
-        style=Markup(_asset("report.css")),
-        scripts=[Markup(_asset(name)) for name in SCRIPTS],
-        payload=Markup(payload),
-        plotly=Markup(_packed_plotly()),
-    )
+    return environment.from_string(_asset(template)).render(**context, style=Markup(_asset("report.css")), **ready)
 
 
 def _asset(name: str) -> str:

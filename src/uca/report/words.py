@@ -194,12 +194,11 @@ def how_made(
     """Versions, shapes, parameters and time."""
     shapes = [f"{name}: {n} x {model.n_features_in_}" for name, n in zip(data.names, data.n_rows, strict=True)]
     fitted = "covariance matrices" if model.n_samples_ is None else f"{model.n_samples_} target rows"
-    given = {name: value for name, value in model.get_params().items() if name != "verbose"}
     rows = [
-        ("Made on", made_on or _today()),
+        ("Made on", made_on or today()),
         ("Data", "; ".join(shapes)),
         ("Fitted on", fitted),
-        ("Parameters", ", ".join(f"{name}={_value(value)}" for name, value in given.items())),
+        ("Parameters", parameters_told(model.get_params())),
         ("Held as", f"{model.representation_} representation"),
         ("Solver", f"{model.solver_}, {count(model.certificate_.n_eigensolves, 'eigen-solve')}"),
         ("Versions", ", ".join(f"{name} {version(package)}" for name, package in PACKAGES.items())),
@@ -208,7 +207,12 @@ def how_made(
     return rows if seconds is None else [*rows[:6], ("Time", f"{seconds:.3g} s"), *rows[6:]]
 
 
-def _today() -> str:
+def parameters_told(parameters: dict[str, Any]) -> str:
+    """Parameters of a model in a line."""
+    return ", ".join(f"{name}={_value(value)}" for name, value in parameters.items() if name != "verbose")
+
+
+def today() -> str:
     """The date; reproducible builds set it through SOURCE_DATE_EPOCH."""
     epoch = os.environ.get("SOURCE_DATE_EPOCH")
     moment = datetime.fromtimestamp(int(epoch), UTC) if epoch else datetime.now().astimezone()
