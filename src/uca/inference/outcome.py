@@ -55,6 +55,10 @@ class UniquenessTest:
         What all rows show along the components of a fit to all of them: tails, dependence, rows that carry most of it.
     means : MeanDifferences or None
         Large differences in means, which no test of variation sees.
+    prefix : str
+        What components are called.
+    notes : tuple of str
+        Cautions of the caller, from what only he knows of the rows; they come first.
     """
 
     n_unique_: int
@@ -78,6 +82,7 @@ class UniquenessTest:
     rows: RowFacts
     means: MeanDifferences | None
     prefix: str = "UC"
+    notes: tuple[str, ...] = ()
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -154,7 +159,7 @@ class UniquenessTest:
     def cautions(self) -> list[str]:
         """What makes the p-values less certain than they look, a sentence each; most data have none."""
         found = [self._undecided(), self._few(), self._unstudied(), self._tails(), self._dependence(), *self._carried()]
-        return [text for text in (*found, self._shifted()) if text]
+        return [text for text in (*self.notes, *found, self._shifted()) if text]
 
     def _shifted(self) -> str:
         """Means that differ: nothing that a test of variation could show."""

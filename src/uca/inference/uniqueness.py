@@ -63,7 +63,7 @@ FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives 
 
 def uniqueness_test(
     X: Rows,
-    backgrounds: Backgrounds,
+    backgrounds: Backgrounds = None,
     *,
     n_components: int | None = None,
     n_splits: int | str = AUTO,
