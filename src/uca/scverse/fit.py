@@ -15,7 +15,7 @@ from .._anndata import BLOCK_BYTES, check_adata
 from .._containers import is_dask
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
-from .keys import Keys
+from .keys import Keys, clear
 from .parameters import Mask, check_names, model_of, names_of_model
 from .question import Question, ask
 from .stored import results
@@ -127,7 +127,7 @@ def uca(
     found = results(model, question, adata.n_vars)
 
     adata = adata.copy() if copy else adata
-    keys.clear(adata)
+    clear(adata, keys)
     adata.obsm[keys.obsm] = scores
     adata.uns[keys.uns] = found
     if question.use_rep is None:

@@ -54,12 +54,13 @@ class Keys:
             rank_genes=f"rank_genes_{key_added}",
         )
 
-    def clear(self, adata: Any) -> None:
-        """Remove what an earlier fit has left under these keys: none of it speaks of the next one."""
-        for name in (self.varm, self.patterns, self.correlations):
-            adata.varm.pop(name, None)
-        for name in (self.uns, self.test, self.donors, self.rank_genes):
-            adata.uns.pop(name, None)
+
+def clear(adata: Any, keys: Keys) -> None:
+    """Remove what an earlier fit has left under the same keys: none of it speaks of the next one."""
+    for name in (keys.varm, keys.patterns, keys.correlations):
+        adata.varm.pop(name, None)
+    for name in (keys.uns, keys.test, keys.donors, keys.rank_genes):
+        adata.uns.pop(name, None)
 
 
 def fitted_keys(adata: Any, key: str) -> Keys:
