@@ -204,6 +204,29 @@ class TestTheSameQuestionAgain:
         with pytest.raises(ValueError, match="does not have the genes of the fit any more: fit again"):
             scverse.test(change(fitted), donor="donor")
 
+    def test_fewer_genes_where_all_were_used(self, adata):
+        scverse.uca(adata, **ASK, mask_var=None)
+        with pytest.raises(ValueError, match="does not have the genes of the fit any more: fit again"):
+            scverse.rank_genes(adata[:, :20].copy())
+
+    @pytest.mark.parametrize("options", [{}, {"scale": True}, {"scale": "target"}, {"whiten": True}])
+    def test_other_values(self, adata, options):
+        scverse.uca(adata, **ASK, **options)
+        scverse.donors(adata, donor="few", n_comps=1)  # as it was
+        adata.X = adata.X.power(2)
+        with pytest.raises(
+            ValueError, match="adata has changed since the fit: the variance of the target along UC1 was"
+        ):
+            scverse.donors(adata, donor="few", n_comps=1)
+
+    def test_other_values_of_a_representation(self, adata):
+        adata.obsm["X_pca"] = adata.X.toarray()[:, :6]
+        scverse.uca(adata, **ASK, use_rep="X_pca")
+        scverse.donors(adata, donor="few", n_comps=1)
+        adata.obsm["X_pca"] = 2 * adata.obsm["X_pca"]
+        with pytest.raises(ValueError, match="adata has changed since the fit"):
+            scverse.test(adata, donor="donor")
+
     def test_fewer_cells(self, fitted):
         some = fitted[np.arange(360) != 0].copy()
         with pytest.warns(UserWarning, match="other numbers of cells than at the fit .'treated' had 120 and has 119"):

@@ -18,6 +18,10 @@ from .._anndata import labels_of, scverse_package
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.leading import leading
+from ..fitted import SAME
+from ..operators.representations.build import build
+from ..operators.sources.chunks import project
+from ..operators.statistics.blocks import divisor, sums_of_squares
 from .keys import Keys, fitted_keys
 from .parameters import model_of
 from .question import Question, ask
@@ -48,7 +52,7 @@ def results(model: BoundedTransformer, question: Question, n_vars: int) -> dict[
         "params": parameters(model, question),
         "groups": question.table(),
         "leading_genes": leading_table(model, question.features),
-        "genes": _mask(question.columns, n_vars),
+        "genes": _mask(question, n_vars),
     }
     if question.use_rep is not None:  # whose columns have no place in varm
         found |= {
@@ -81,12 +85,12 @@ def leading_table(model: BoundedTransformer, names: Array) -> Any:
     return frame.set_axis(frame.index.astype(str), axis=0)
 
 
-def _mask(columns: Array | None, n_vars: int) -> Array | None:
-    """Which genes were used, (n_vars,); None for all."""
-    if columns is None:
+def _mask(question: Question, n_vars: int) -> Array | None:
+    """Which genes were used, (n_vars,); None where none were."""
+    if question.use_rep is not None:
         return None
     mask = np.zeros(n_vars, dtype=bool)
-    mask[columns] = True
+    mask[slice(None) if question.columns is None else question.columns] = True
     return mask
 
 
@@ -119,13 +123,30 @@ def _plain(value: Any) -> Any:
 
 def genes_of_fit(adata: Any, keys: Keys) -> Any:
     """The mask of the fit, None for all genes; that genes are the same is checked where that can be seen."""
-    mask, weights = adata.uns[keys.uns].get("genes"), adata.varm.get(keys.varm)
-    if mask is None and weights is not None:
-        return None
-    used = np.zeros(0, dtype=bool) if mask is None else np.asarray(mask, dtype=bool)
+    used, weights = np.asarray(adata.uns[keys.uns]["genes"], dtype=bool), adata.varm.get(keys.varm)
     if weights is None or len(used) != adata.n_vars or np.any(np.asarray(weights)[~used]):
         raise ValueError("adata does not have the genes of the fit any more: fit again with uca.scverse.uca")
-    return used
+    return None if used.all() else used
+
+
+def check_unchanged(adata: Any, keys: Keys, question: Question, rows: Any) -> None:
+    """Raise where the target, in memory, does not vary along the components as it did at the fit: X is another one."""
+    stored = adata.uns[keys.uns]
+    params, table = stored["params"], stored["groups"]
+    n_cells = int(table.loc[(table["role"] == "target").to_numpy(), "n_cells"].sum())
+    if not params["center"] or params["missing"] == "em" or n_cells != rows.shape[0]:
+        return  # other sums, or other cells, of which a warning has told
+    scaled = str(params["scale"]) != "False"
+    standard = build([rows], ["target X"], representation="implicit", center=True, scale=scaled).standards[0]
+    weights = stored["components"] if question.use_rep is not None else adata.varm[keys.varm]
+    weights = np.asarray(weights, dtype=float)[slice(None) if question.columns is None else question.columns]
+    scores = project(rows, standard.mean, weights * standard.factor[:, np.newaxis])
+    now, then = sums_of_squares(scores) / divisor(len(scores)), np.asarray(stored["variance"], dtype=float)
+    if not np.allclose(now, then, rtol=SAME, atol=SAME * then.max()):
+        raise ValueError(
+            f"adata has changed since the fit: the variance of the target along UC1 was {then[0]:.6g} and is {now[0]:.6g}. "
+            "Fit again with uca.scverse.uca"
+        )
 
 
 def _groups(adata: Any, table: Any, groupby: str) -> dict[str, Any]:

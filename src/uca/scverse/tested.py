@@ -15,7 +15,7 @@ import numpy as np
 from .._anndata import check_adata
 from ..inference import LeftOutGroups, UniquenessTest, leave_one_group_out, uniqueness_test
 from .parameters import check_names, names_of_model
-from .stored import asked
+from .stored import asked, check_unchanged
 
 FIT_NAMES = ("layer", "mask_var", "use_rep", "n_components")
 NO_DONORS = (
@@ -52,7 +52,8 @@ def test(
         Column of ``adata.obs`` that says which donor (sample, animal) a cell comes from. Donors are held out whole, and
         standard errors count donors. **Without it cells count as independent, which they are not:** the result and a
         warning say so (with repeated rows and no groups the test called something unique in 88 % of simulated studies
-        without anything unique; ``docs/inference.md``). Every group needs at least eight donors; with fewer see :func:`donors`.
+        without anything unique; ``docs/inference.md``). Every group needs at least eight donors; with fewer see
+        :func:`donors`.
     key : str, default="uca"
         The fit to test: groups, genes and parameters are read from ``adata.uns[key]``.
     groupby, target, backgrounds : optional
@@ -91,6 +92,8 @@ def test(
     keys, question, model = asked(adata, key, named, n_comps, parameters)
     subjects = None if donor is None else question.labels_by_part(adata, donor, "donor")
     rows, others = question.in_memory()
+    if groupby is None:
+        check_unchanged(adata, keys, question, rows)
     found = uniqueness_test(
         rows,
         others,
@@ -171,6 +174,8 @@ def donors(
     keys, question, model = asked(adata, key, named, n_comps, parameters)
     subjects = question.labels_by_part(adata, donor, "donor")
     rows, others = question.in_memory()
+    if groupby is None:
+        check_unchanged(adata, keys, question, rows)
     found = leave_one_group_out(rows, others, groups=subjects, model=model, n_jobs=n_jobs, verbose=verbose)
     arrays = ("means", "deviations", "variances", "cosines", "space_cosines", "between")
     adata.uns[keys.donors] = {
