@@ -173,6 +173,7 @@ class TestTest:
         assert stored["sentence"] == found.sentence
         assert stored["donor"] == "donor"
         assert list(stored["cautions"]) == found.cautions
+        assert stored["groups"]["group"].astype(str).tolist() == ["treated", "control", "o1", "o2"]
 
     def test_few_donors_are_refused_and_shown_where_to_go(self, fitted):
         with pytest.raises(ValueError, match=r"target X has 4 groups; at least 8 are needed.*uca.scverse.donors"):
@@ -277,6 +278,7 @@ class TestDonors:
         assert stored["sentence"] == found.sentence
         np.testing.assert_array_equal(stored["variances"], found.variances)
         np.testing.assert_array_equal(stored["n_cells"], found.n_rows)
+        assert stored["groups"]["n_cells"].tolist() == [120, 120, 60, 60]
 
     def test_scores_are_those_of_the_object(self, fitted):
         found = scverse.donors(fitted, donor="few")
@@ -400,6 +402,13 @@ class TestPage:
         fitted.file.close()
         assert "cell17" in text
         assert "gene3" in text
+
+    def test_representation(self, adata, tmp_path):
+        adata.obsm["X_pca"] = adata.X.toarray()[:, :6]
+        scverse.uca(adata, **ASK, use_rep="X_pca")
+        text = scverse.report(adata, tmp_path / "page.html").read_text(encoding="utf-8")
+        assert '"pca1"' in text
+        assert "gene3" not in text
 
     def test_several_groups_are_coloured(self, adata, tmp_path):
         scverse.uca(adata, groupby="state", target=["o1", "o2"], backgrounds="control")

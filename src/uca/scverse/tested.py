@@ -70,7 +70,8 @@ def test(
     UniquenessTest
         ``print`` it. A summary is written to ``adata.uns["uca_test"]`` (``name_test`` for another key): ``n_unique``,
         ``pvalues`` (k,), ``background_pvalues`` (k, m), ``variances``, ``low``, ``high`` (k, m + 1, target first),
-        ``n_cells``, ``n_donors``, ``donor`` (empty without), ``sentence``, ``cautions`` and more.
+        ``n_cells``, ``n_donors``, ``donor`` (empty without), ``groups`` (who was in which), ``sentence``, ``cautions`` and
+        more.
 
     Examples
     --------
@@ -110,7 +111,7 @@ def test(
     if donor is None:
         warnings.warn(NO_DONORS, UserWarning, stacklevel=2)
         found = replace(found, notes=(NO_DONORS,))
-    adata.uns[keys.test] = _summary(found, donor)
+    adata.uns[keys.test] = _summary(found, donor) | {"groups": question.table()}
     return found
 
 
@@ -166,7 +167,7 @@ def donors(
     LeftOutGroups
         ``print`` it. A summary is written to ``adata.uns["uca_donors"]`` (``name_donors`` for another key): ``donors`` (g,),
         ``datasets`` (m + 1,), ``n_cells`` (g, m + 1), ``means``, ``deviations``, ``variances`` (g, m + 1, k), ``cosines``,
-        ``space_cosines`` (g, k), ``between`` (k,), ``donor`` and ``sentence``.
+        ``space_cosines`` (g, k), ``between`` (k,), ``donor``, ``groups`` (who was in which) and ``sentence``.
     """
     check_adata(adata)
     check_names(donors, parameters, [*FIT_NAMES, *names_of_model(parameters)])
@@ -180,6 +181,7 @@ def donors(
     arrays = ("means", "deviations", "variances", "cosines", "space_cosines", "between")
     adata.uns[keys.donors] = {
         "donor": donor,
+        "groups": question.table(),
         "donors": _texts(found.group_names),
         "datasets": _texts(found.dataset_names),
         "n_cells": found.n_rows,
