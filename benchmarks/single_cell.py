@@ -1,7 +1,8 @@
 """The figures of docs/single-cell.md: four tumours against two kinds of normal cell, and how far the gain holds.
 
 Needs scanpy, matplotlib, and the data inside infercnvpy's wheel (``pip install --no-deps infercnvpy``). Run from the root:
-``python benchmarks/single_cell.py``. About five minutes on two cores; ``--quick`` takes fewer repetitions.
+``python -m benchmarks.single_cell``. About five minutes on two cores; ``--quick`` takes fewer repetitions. Log-expression
+stays in its own units (``scale=False``, the default of ``uca.scverse``); ``--scaled`` divides every group by its own SD.
 """
 
 from __future__ import annotations
@@ -58,7 +59,9 @@ def quality(model: UCA, cells: np.ndarray, tumours: np.ndarray) -> list[float]:
     return [adjusted_rand_score(tumours, KMeans(4, n_init=10, random_state=0).fit_predict(z)), *accuracy]
 
 
-def subsets(cells: np.ndarray, tumours: np.ndarray, normal: dict[str, np.ndarray], repetitions: int) -> None:
+def subsets(
+    cells: np.ndarray, tumours: np.ndarray, normal: dict[str, np.ndarray], scale: bool, repetitions: int
+) -> None:
     """Draw 80 % of the cells of each tumour, again and again: how often is UCA ahead of PCA?"""
     rng = np.random.default_rng(0)
     found = []
@@ -66,7 +69,7 @@ def subsets(cells: np.ndarray, tumours: np.ndarray, normal: dict[str, np.ndarray
         draw = [np.flatnonzero(tumours == t) for t in np.unique(tumours)]
         some = np.concatenate([rng.choice(rows, int(0.8 * len(rows)), replace=False) for rows in draw])
         given = {"PCA": None, "split": normal, "pooled": pool(normal)}
-        models = [UCA(3).fit(cells[some], backgrounds=backgrounds) for backgrounds in given.values()]
+        models = [UCA(3, scale=scale).fit(cells[some], backgrounds=backgrounds) for backgrounds in given.values()]
         found.append([quality(model, cells[some], tumours[some]) for model in models])
     values = np.array(found)
     print(f"80 % of each tumour, {repetitions} draws        ARI(3)  accuracy(2)  accuracy(3)")
@@ -75,31 +78,39 @@ def subsets(cells: np.ndarray, tumours: np.ndarray, normal: dict[str, np.ndarray
         print(f"{name:12} mean {values[:, i].mean(axis=0).round(3)}  ahead of PCA {ahead.round(2)}")
 
 
-def shuffled(cells: np.ndarray, tumours: np.ndarray, normal: dict[str, np.ndarray], repetitions: int) -> None:
+def shuffled(
+    cells: np.ndarray, tumours: np.ndarray, normal: dict[str, np.ndarray], scale: bool, repetitions: int
+) -> None:
     """Each gene permuted among the normal cells: nothing varies together, so nothing should be gained."""
     rng = np.random.default_rng(0)
     found = [
         quality(
-            UCA(3).fit(cells, backgrounds={name: rng.permuted(part, axis=0) for name, part in normal.items()}),
+            UCA(3, scale=scale).fit(
+                cells, backgrounds={name: rng.permuted(part, axis=0) for name, part in normal.items()}
+            ),
             cells,
             tumours,
         )
         for _ in range(repetitions)
     ]
+    print(f"PCA of all malignant cells: {np.round(quality(UCA(3, scale=scale).fit(cells), cells, tumours), 3)}")
     print(f"shuffled backgrounds, {repetitions} times: {np.mean(found, axis=0).round(3)}")
 
 
-def draw(cells: np.ndarray, tumours: np.ndarray, normal: dict[str, np.ndarray], path: Path) -> None:
+def draw(cells: np.ndarray, tumours: np.ndarray, normal: dict[str, np.ndarray], scale: bool, path: Path) -> None:
     """Tumours in colour; normal cells, centred and scaled by themselves as the fit sees them, in black."""
     fig, axes = plt.subplots(1, 2, figsize=(10, 4.2), sharex=True, sharey=True)
-    models = {"PCA": UCA(2).fit(cells), "UCA, split": UCA(2).fit(cells, backgrounds=normal)}
+    models = {
+        "PCA": UCA(2, scale=scale).fit(cells),
+        "UCA, split": UCA(2, scale=scale).fit(cells, backgrounds=normal),
+    }
     for ax, (title, model) in zip(axes, models.items(), strict=True):
         z = model.transform(cells)
         for colour, tumour in zip(COLOURS, np.unique(tumours), strict=True):
             name = tumour.replace("malignant_", "tumour ")
             ax.scatter(*z[tumours == tumour].T, s=16, color=colour, label=name, alpha=0.85, linewidths=0)
         for marker, (name, part) in zip("x+", normal.items(), strict=True):
-            own = UCA(1).fit(part)
+            own = UCA(1, scale=scale).fit(part)
             standard = (part - own.mean_) / np.where(own.scale_ > 0, own.scale_, 1)
             ax.scatter(*(standard @ model.components_.T).T, s=30, color="k", marker=marker, linewidths=1, label=name)
         ax.set(title=title, xlabel="component 1")
@@ -114,14 +125,15 @@ def draw(cells: np.ndarray, tumours: np.ndarray, normal: dict[str, np.ndarray], 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--quick", action="store_true", help="few repetitions")
+    parser.add_argument("--scaled", action="store_true", help="divide every group by its own SD")
     parser.add_argument("--out", type=Path, default=Path("docs/images/single-cell.png"), help="where the figure goes")
     arguments = parser.parse_args()
     data = load()
-    draw(*data, arguments.out)
+    draw(*data, arguments.scaled, arguments.out)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UserWarning)  # genes that are silent in a subset
-        shuffled(*data, 2 if arguments.quick else 10)
-        subsets(*data, 3 if arguments.quick else 50)
+        shuffled(*data, arguments.scaled, 2 if arguments.quick else 10)
+        subsets(*data, arguments.scaled, 3 if arguments.quick else 50)
 
 
 if __name__ == "__main__":

@@ -301,7 +301,13 @@ class TestCompare:
         content = json.loads(result.stdout)
         assert content == json.loads(Path("out/compare.json").read_text())
         found = {row["method"]: row for row in content["methods"]}
-        assert list(found) == ["PCA", "cPCA", "cPCA++", "UCA, pooled", "UCA, split"]
+        scaled = ["PCA", "cPCA", "cPCA++", "UCA, pooled", "UCA, split"]
+        assert list(found) == [*scaled, *(f"{method}, unscaled" for method in scaled)]
+        assert [row["scale"] for row in content["methods"]] == ["own"] * 5 + ["none"] * 5
+        assert any("did better unscaled on 6 of 10 real sets" in note for note in content["notes"])
+        unscaled = expected(tables, scale=False)
+        assert found["UCA, split, unscaled"]["target"] == pytest.approx(unscaled.explained_variance_[0])
+        assert "UCA, split, unscaled 1" in rows("out/scores.csv")[0]
         model = expected(tables)
         split = found["UCA, split"]
         assert split["target"] == pytest.approx(model.explained_variance_[0])
@@ -313,6 +319,26 @@ class TestCompare:
         text = good("compare", "treated.csv", "-b", "control.csv", "--labels", "genotype").stdout
         assert "UCA, split" not in text
         assert "how well the scores tell 'genotype'" in text
+
+    @pytest.mark.parametrize(("given", "scale"), [("own", True), ("none", False), ("target", "target")])
+    def test_one_scaling_where_it_is_chosen(self, folder, tables, given, scale):
+        result = good("compare", "treated.csv", "-b", "control.csv", "-b", "other.csv", "--json", "--scale", given)
+        content = json.loads(result.stdout)
+        assert [row["method"] for row in content["methods"]] == ["PCA", "cPCA", "cPCA++", "UCA, pooled", "UCA, split"]
+        assert {row["scale"] for row in content["methods"]} == {given}
+        assert not any("unscaled" in note for note in content["notes"])
+        model = expected(tables, scale=scale)
+        assert content["methods"][-1]["target"] == pytest.approx(model.explained_variance_[0])
+
+    def test_units_that_cannot_be_left_alone_do_not_stop_the_others(self, rng):
+        from uca.comparison import compare
+
+        X, B = rng.normal(size=(2, 40, 4)) * [1, 1e200, 1, 1]
+        scaled, unscaled = np.array_split(compare(X, {"b": B}, scale="both"), 2)
+        assert [r.method for r in unscaled] == [f"{r.method}, unscaled" for r in scaled]
+        assert all(r.model is not None and r.scale is True for r in scaled)
+        assert all(r.scale is False for r in unscaled)
+        assert unscaled[-1].note.startswith("could not run: ")
 
     @pytest.mark.parametrize("scale", [True, "target", False])
     def test_background_variance_is_the_models(self, tables, scale):

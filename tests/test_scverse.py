@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 import warnings
+from dataclasses import asdict
 
 import numpy as np
 import pytest
@@ -51,7 +52,7 @@ def direct(adata, values=None, genes=slice(None), target=(TARGET,), backgrounds=
     values = np.asarray(adata.X if values is None else values, dtype=float)[:, genes]
     labels = adata.obs["bulk_labels"].astype(str).to_numpy()
     backgrounds = {name: [name] for name in BACKGROUNDS} if backgrounds is None else backgrounds
-    model = UCA(**parameters).fit(
+    model = UCA(**({"scale": False} | parameters)).fit(
         values[np.isin(labels, target)],
         backgrounds={name: values[np.isin(labels, groups)] for name, groups in backgrounds.items()},
     )
@@ -62,6 +63,9 @@ def check(adata, model, scores, key="uca", varm="UCs", genes=slice(None)):
     assert isinstance(adata.obsm[f"X_{key}"], np.ndarray)
     np.testing.assert_allclose(adata.obsm[f"X_{key}"], scores, rtol=0, atol=2e-4 * np.abs(scores).max())
     np.testing.assert_allclose(adata.varm[varm][genes], model.components_.T, **CLOSE)
+    for name, values in (("patterns", model.patterns_), ("correlations", model.pattern_correlations_)):
+        found = adata.varm[varm.removesuffix("s") + f"_{name}"][genes]
+        np.testing.assert_allclose(found, values.T, rtol=0, atol=1e-3 * np.abs(values).max())
     assert list(adata.uns[key]["background_names"]) == model.background_names_
     np.testing.assert_allclose(adata.uns[key]["lambdas"], model.lambdas_, rtol=1e-3)
     np.testing.assert_allclose(adata.uns[key]["variance"], model.explained_variance_, rtol=1e-4)
@@ -119,7 +123,8 @@ class TestAgainstDirectFit:
         scverse.uca(contained, **ASK, mask_var=mask, representation=representation, key_added="other")
         check(contained, *direct(cells, genes=mask), key="other", varm="other_UCs", genes=mask)
         assert contained.uns["other"]["representation"] == representation
-        assert (contained.varm["other_UCs"][~mask] == 0).all()
+        for name in ("other_UCs", "other_UC_patterns", "other_UC_correlations"):
+            assert (contained.varm[name][~mask] == 0).all()
 
     def test_view(self, contained, cells):
         some = np.isin(cells.obs["bulk_labels"], [TARGET, *BACKGROUNDS])
@@ -150,7 +155,7 @@ class TestAgainstDirectFit:
         assert adata.uns["uca"]["params"]["mask_var"] == "chosen"
 
     def test_blocks_of_scores(self, adata, monkeypatch):
-        monkeypatch.setattr(scverse, "BLOCK_BYTES", 8 * 40 * 13)  # 13 cells a block
+        monkeypatch.setattr("uca.scverse.fit.BLOCK_BYTES", 8 * 40 * 13)  # 13 cells a block
         mask = np.arange(60) < 40
         scverse.uca(adata, **ASK, mask_var=mask)
         check(adata, *direct(adata, genes=mask), genes=mask)
@@ -185,8 +190,86 @@ class TestAgainstDirectFit:
         scverse.uca(adata, **ASK, **options)
         check(adata, *direct(adata, **options))
         assert {name: adata.uns["uca"]["params"][name] for name in options} == options
-        with pytest.raises(TypeError, match="alpha"):
-            scverse.uca(adata, **ASK, alpha=1)
+
+    def test_number_of_components_by_either_name(self, adata):
+        scverse.uca(adata, **ASK, n_comps=3)
+        check(adata, *direct(adata, n_components=3))
+        scverse.uca(adata, **ASK, n_comps=3, n_components=3)
+        assert adata.uns["uca"]["params"]["n_components"] == 3
+        with pytest.raises(ValueError, match="n_comps=3 and n_components=2 are two names of one number: give one"):
+            scverse.uca(adata, **ASK, n_comps=3, n_components=2)
+
+    def test_scale_is_false_unless_given(self, adata):
+        scverse.uca(adata, **ASK)
+        assert adata.uns["uca"]["params"]["scale"] is False
+        scverse.uca(adata, **ASK, scale=True)
+        check(adata, *direct(adata, scale=True))
+
+    def test_patterns_are_those_of_the_cells(self, adata):
+        """By hand: slope of each gene on the score, and correlation, among cells of the target."""
+        scverse.uca(adata, **ASK)
+        cells = adata.obs["bulk_labels"] == TARGET
+        for i, score in enumerate(adata.obsm["X_uca"][cells].T.astype(float)):
+            genes = adata.X[cells].astype(float)
+            slopes = [np.polyfit(score, gene, 1)[0] for gene in genes.T]
+            correlations = [np.corrcoef(score, gene)[0, 1] for gene in genes.T]
+            np.testing.assert_allclose(adata.varm["UC_patterns"][:, i], slopes, rtol=0, atol=1e-5)
+            np.testing.assert_allclose(adata.varm["UC_correlations"][:, i], correlations, rtol=0, atol=1e-5)
+
+    def test_leading_genes(self, adata):
+        """Genes are ordered by weight times pattern, by hand; the sign is that of the weight."""
+        scverse.uca(adata, **ASK)
+        table = adata.uns["uca"]["leading_genes"]
+        share = adata.varm["UCs"] * adata.varm["UC_patterns"]
+        for i, (name, part) in enumerate(table.groupby("component")):
+            assert name == f"UC{i + 1}"
+            order = np.argsort(-share[:, i])[: len(part)]
+            assert part["gene"].tolist() == adata.var_names[order].tolist()
+            np.testing.assert_allclose(part["share"], share[order, i], rtol=1e-4)
+            assert part["sign"].tolist() == np.where(adata.varm["UCs"][order, i] > 0, "+", "-").tolist()
+
+    def test_highly_variable_genes_by_default(self, adata):
+        """As scanpy's pca: the column where it is, all genes where it is not or where None is given."""
+        adata.var["highly_variable"] = mask = np.arange(60) % 2 == 0
+        scverse.uca(adata, **ASK)
+        check(adata, *direct(adata, genes=mask), genes=mask)
+        assert adata.uns["uca"]["params"]["mask_var"] == "highly_variable"
+        np.testing.assert_array_equal(adata.uns["uca"]["genes"], mask)
+        sc.pp.pca(adata, n_comps=2)
+        np.testing.assert_array_equal((adata.varm["PCs"] != 0).any(axis=1), (adata.varm["UCs"] != 0).any(axis=1))
+        scverse.uca(adata, **ASK, mask_var=None)
+        check(adata, *direct(adata))
+        assert "mask_var" not in adata.uns["uca"]["params"]
+        assert adata.uns["uca"]["genes"].all()
+
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix, pd.DataFrame])
+    def test_representation(self, adata, kind):
+        values = adata.X @ np.random.default_rng(0).normal(size=(60, 8)).astype(np.float32)
+        table = kind(values)
+        if isinstance(table, pd.DataFrame):
+            table = table.set_axis([f"axis {i}" for i in range(8)], axis=1).set_axis(adata.obs_names)
+        adata.obsm["X_rotated"] = table
+        adata.var["highly_variable"] = False  # a mask of genes is none of its columns
+        scverse.uca(adata, **ASK, use_rep="X_rotated")
+        model, scores = direct(adata, values)
+        np.testing.assert_allclose(adata.obsm["X_uca"], scores, rtol=0, atol=2e-4 * np.abs(scores).max())
+        found = adata.uns["uca"]
+        np.testing.assert_allclose(found["components"], model.components_.T, **CLOSE)
+        np.testing.assert_allclose(found["patterns"], model.patterns_.T, rtol=0, atol=1e-3)
+        np.testing.assert_allclose(found["correlations"], model.pattern_correlations_.T, rtol=0, atol=1e-3)
+        called = "axis " if kind is pd.DataFrame else "rotated"
+        assert found["leading_genes"]["gene"].str.startswith(called).all()
+        assert found["params"]["use_rep"] == "X_rotated"
+        assert "UCs" not in adata.varm
+
+    def test_a_new_fit_leaves_nothing_of_the_old_one(self, adata):
+        scverse.uca(adata, **ASK)
+        scverse.rank_genes(adata)
+        adata.uns["uca_test"] = adata.uns["uca_donors"] = {"old": True}
+        adata.obsm["X_other"] = adata.X[:, :5]
+        scverse.uca(adata, **ASK, use_rep="X_other")
+        assert set(adata.uns) == {"uca"}
+        assert not adata.varm.keys()
 
     def test_groups_that_are_not_text(self, adata):
         adata.obs["is_target"] = adata.obs["bulk_labels"] == TARGET
@@ -293,8 +376,19 @@ class TestObject:
         check(copied, *direct(adata))
 
     def test_keys(self):
-        assert scverse.Keys.of("uca") == scverse.Keys("X_uca", "UCs", "uca")
-        assert scverse.Keys.of("ifn") == scverse.Keys("X_ifn", "ifn_UCs", "ifn")
+        assert asdict(scverse.Keys.of("uca")) == {
+            "obsm": "X_uca",
+            "varm": "UCs",
+            "patterns": "UC_patterns",
+            "correlations": "UC_correlations",
+            "uns": "uca",
+            "test": "uca_test",
+            "donors": "uca_donors",
+            "rank_genes": "rank_genes_uca",
+        }
+        named = scverse.Keys.of("ifn")
+        assert (named.obsm, named.varm, named.patterns, named.uns) == ("X_ifn", "ifn_UCs", "ifn_UC_patterns", "ifn")
+        assert (named.test, named.donors, named.rank_genes) == ("ifn_test", "ifn_donors", "rank_genes_ifn")
         with pytest.raises(ValueError, match="key_added must be a name without '/'; got 'a/b'"):
             scverse.Keys.of("a/b")
 
@@ -372,6 +466,12 @@ ERRORS = {
     ),
     "mask length": ({"mask_var": np.ones(3, dtype=bool)}, r"mask_var has shape \(3,\), but adata has 60 variables"),
     "mask empty": ({"mask_var": np.zeros(60, dtype=bool)}, "mask_var selects no variable"),
+    "use_rep": ({"use_rep": "X_pcs"}, "use_rep='X_pcs' is not in adata.obsm; did you mean 'X_pca'"),
+    "use_rep and layer": (
+        {"use_rep": "X_pca", "layer": "counts"},
+        "use_rep='X_pca' takes adata.obsm .*: leave layer out",
+    ),
+    "use_rep and mask": ({"use_rep": "X_pca", "mask_var": "n_counts"}, "takes adata.obsm .*: leave mask_var out"),
     "too many": ({"n_components": 61}, "n_components=61 is more than n_features=60"),
 }
 
@@ -380,8 +480,26 @@ ERRORS = {
 def test_errors(adata, case):
     changed, message = ERRORS[case]
     adata.layers["counts"] = adata.X
+    adata.obsm["X_pca"] = adata.X[:, :3]
     with pytest.raises(ValueError, match=message):
         scverse.uca(adata, **(ASK | changed))
+
+
+UNKNOWN = {
+    "n_component": "'n_component'; did you mean 'n_components'",
+    "n_pcs": "'n_pcs'; did you mean 'n_comps'",
+    "use_highly_variable": "'use_highly_variable'; did you mean 'mask_var'",
+    "zero_center": "'zero_center'; did you mean 'center'",
+    "alpha": "'alpha'.*Parameters are groupby, target, backgrounds, .*use_rep, n_comps, .*bound, .*scale, .*n_nonzero",
+    "time_limit": "'time_limit'.*n_nonzero",  # which a sparse model has
+}
+
+
+@pytest.mark.parametrize("name", UNKNOWN)
+def test_unknown_names_are_refused_with_a_hint(adata, name):
+    with pytest.raises(TypeError, match=f"uca.scverse.uca has no parameter {UNKNOWN[name]}"):
+        scverse.uca(adata, **ASK, **{name: 1})
+    assert not adata.uns.keys()
 
 
 @pytest.mark.parametrize("mask", ["n_counts", np.ones(60), list(range(60))])

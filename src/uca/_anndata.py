@@ -33,7 +33,7 @@ def scverse_package(name: str) -> Any:
 def labels_of(adata: Any, groupby: str) -> Any:
     """The column of groups, complete."""
     if groupby not in adata.obs.columns:
-        raise ValueError(f"groupby={groupby!r} is not a column of adata.obs{_hint(groupby, adata.obs.columns)}")
+        raise ValueError(f"groupby={groupby!r} is not a column of adata.obs{hint(groupby, adata.obs.columns)}")
     labels = adata.obs[groupby]
     missing = int(labels.isna().sum())
     if missing:
@@ -73,6 +73,14 @@ def _several(value: Any) -> bool:
     return isinstance(value, Iterable) and not isinstance(value, (str, bytes, Mapping))
 
 
+def check_adata(adata: Any, copy: bool = False) -> None:
+    """Raise unless it is an AnnData object, of which a copy can be made if that is asked."""
+    if not isinstance(adata, scverse_package("anndata").AnnData):
+        raise TypeError(f"adata must be an AnnData object; got {type(adata).__name__}")
+    if copy and adata.isbacked:
+        raise ValueError("copy=True needs the data in memory: pass adata.to_memory(), or leave copy=False")
+
+
 def check_groups(groups: Mapping[str | None, Sequence[Any]], labels: Any, groupby: str) -> None:
     """Raise unless every group has cells, and none is both target and background."""
     known = set(labels.unique())
@@ -80,14 +88,14 @@ def check_groups(groups: Mapping[str | None, Sequence[Any]], labels: Any, groupb
         what = "target" if name is None else f"background {name!r}"
         for value in values:
             if value not in known:
-                raise ValueError(f"{what}: no cell has {value!r} in adata.obs[{groupby!r}]{_hint(value, known)}")
+                raise ValueError(f"{what}: no cell has {value!r} in adata.obs[{groupby!r}]{hint(value, known)}")
             if name is not None and value in groups[None]:
                 raise ValueError(
                     f"{what} and the target share the group {value!r}: cells of the target cannot be its background"
                 )
 
 
-def _hint(name: Any, known: Iterable[Any]) -> str:
+def hint(name: Any, known: Iterable[Any]) -> str:
     """Close matches, else what there is."""
     by_text = {str(value): value for value in known}
     close = get_close_matches(str(name), by_text, n=3)
@@ -106,7 +114,7 @@ def columns_of(adata: Any, mask_var: Any) -> Array | None:
         return None
     if isinstance(mask_var, str):
         if mask_var not in adata.var.columns:
-            raise ValueError(f"mask_var={mask_var!r} is not a column of adata.var{_hint(mask_var, adata.var.columns)}")
+            raise ValueError(f"mask_var={mask_var!r} is not a column of adata.var{hint(mask_var, adata.var.columns)}")
         mask = adata.var[mask_var].to_numpy()
     else:
         mask = np.asarray(mask_var)
@@ -122,10 +130,15 @@ def columns_of(adata: Any, mask_var: Any) -> Array | None:
 def matrix_of(adata: Any, layer: str | None) -> Any:
     """X or a layer: a numpy array, CSR, CSC, or a dask array."""
     if layer is not None and layer not in adata.layers:
-        raise ValueError(f"layer={layer!r} is not in adata.layers{_hint(layer, adata.layers)}")
+        raise ValueError(f"layer={layer!r} is not in adata.layers{hint(layer, adata.layers)}")
     matrix = adata.X if layer is None else adata.layers[layer]
     if matrix is None:
         raise ValueError("adata.X is empty (None): name the layer to use, as layer=")
+    return as_matrix(matrix)
+
+
+def as_matrix(matrix: Any) -> Any:
+    """An entry of an AnnData object as a numpy array, CSR, CSC, or a dask array."""
     if isinstance(matrix, np.ndarray):
         return matrix if isinstance(matrix, np.ma.MaskedArray) else np.asarray(matrix)
     if sparse.issparse(matrix):  # views of AnnData objects have types of their own, which the kernels need not know

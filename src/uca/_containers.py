@@ -13,6 +13,11 @@ def is_dask(value: Any) -> bool:
     return type(value).__module__.split(".")[0] in ("dask", "dask_expr") and hasattr(value, "dask")
 
 
+def is_anndata(value: Any) -> bool:
+    """Whether a value is an AnnData object: a matrix with groups of cells in it, not a table."""
+    return any(kind.__name__ == "AnnData" and kind.__module__.startswith("anndata") for kind in type(value).__mro__)
+
+
 def is_array_api(value: Any) -> bool:
     """Whether a value is an array of another namespace, and scikit-learn's array-API dispatch is on."""
     if isinstance(value, np.ndarray) or not sklearn.get_config()["array_api_dispatch"]:

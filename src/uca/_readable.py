@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 from scipy import sparse
 
-from ._containers import get_columns, is_array_api, is_dask
+from ._containers import get_columns, is_anndata, is_array_api, is_dask
 from ._missing import is_missing, where_missing, with_nan
 from ._types import Array
 
@@ -29,6 +29,7 @@ def readable(value: Any, label: str) -> Any:
     """Rows in a form that ``check_array`` converts faithfully; ``label`` names them in errors."""
     if value is None:
         raise ValueError(f"{label} is None: pass rows, a table or array of shape (rows, features)")
+    refuse_anndata(value, label)
     columns = get_columns(value)
     if columns is not None:
         check_unique(columns, label)
@@ -44,6 +45,16 @@ def readable(value: Any, label: str) -> Any:
     elif hasattr(value, "dtype"):
         check_kind(value.dtype, label)
     return value
+
+
+def refuse_anndata(value: Any, label: str) -> None:
+    """Raise the error that says where AnnData objects go, if a value is one."""
+    if is_anndata(value):
+        raise TypeError(
+            f"{label} is an AnnData object. uca.scverse takes those: uca.scverse.uca(adata, groupby=..., target=..., "
+            "backgrounds=...) fits, uca.scverse.test, .donors, .rank_genes and .report go on from there (pip install "
+            "'unique-component-analysis[scverse]'). For an array of its values pass adata.X, rows of one group only"
+        )
 
 
 def check_shape(value: Any, label: str, min_rows: int) -> None:

@@ -19,7 +19,7 @@ from sklearn.utils import check_array
 
 from ._containers import float_dtypes, is_dask
 from ._containers import get_columns as get_columns  # which others know from here
-from ._readable import check_shape, check_unique, raise_text_columns, readable, some
+from ._readable import check_shape, check_unique, raise_text_columns, readable, refuse_anndata, some
 from ._types import Array
 
 
@@ -88,6 +88,7 @@ def check_datasets(
     ``need_target``, X may be None: chunks of backgrounds arrive by themselves. Objects of type ``ready`` stand for rows
     and pass as they are. ``gaps`` lets masked values pass as NaN.
     """
+    refuse_anndata(X, label_of(None))
     if X is None and need_target:
         raise ValueError("target X is None: pass the rows of the target as X")
     given: dict[str | None, Any] = {} if X is None else {None: X}

@@ -1,14 +1,15 @@
 """PCA, cPCA, cPCA++ and UCA on the same data, side by side.
 
 Promises: every method gets the same rows and the same scaling and none of them the labels; a method that cannot run says why
-and does not stop the others.
+and does not stop the others. Which scaling is better depends on the units of the features: ``scale="both"`` shows every
+method scaled and unscaled.
 """
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
@@ -27,6 +28,9 @@ from .estimators.uca import UCA
 from .fitted import background_in_fit, check_background, scores_by
 from .operators.statistics.blocks import divisor, sums_of_squares
 
+BOTH = "both"
+UNSCALED = ", unscaled"  # behind the name of a method, where both scalings are shown
+
 
 @dataclass(frozen=True)
 class Compared:
@@ -43,6 +47,9 @@ class Compared:
         where labels were given; ``seconds``.
     note : str
         What was chosen, or why the method could not run.
+    scale : bool or "target"
+        What datasets were divided by, as in :class:`uca.UCA`. Variances are in units of that: compare them within one
+        scaling.
     """
 
     method: str
@@ -50,6 +57,7 @@ class Compared:
     scores: Array | None
     metrics: dict[str, float] = field(default_factory=dict)
     note: str = ""
+    scale: bool | str = True
 
 
 def compare(
@@ -73,8 +81,9 @@ def compare(
     backgrounds : dict of name -> array or table
         Methods that take one background get them stacked.
     n_components : int, default=2
-    scale : bool or "target", default=True
-        As in :class:`uca.UCA`.
+    scale : bool, "target" or "both", default=True
+        As in :class:`uca.UCA`. "both": every method with True, then every method with False, called "…, unscaled".
+        Features in common units (log-expression, counts, pixels) tend to do better unscaled, mixed units need scaling.
     labels : sequence of shape (n,), optional
         What the scores are judged by. Rows with an empty or missing label are left out of that.
     groups : sequence of shape (n,), optional
@@ -93,10 +102,14 @@ def compare(
     if not backgrounds:
         raise ValueError("nothing to compare with: pass at least one background")
     results = []
-    for method, model, given in _methods(dict(backgrounds), n_components, scale, n_nonzero, missing):
-        if on_method is not None:
-            on_method(method)
-        results.append(_run(method, model, X, given, backgrounds, labels, groups))
+    for how in (True, False) if scale == BOTH else (scale,):
+        beside = scale == BOTH and how is False
+        for method, model, given in _methods(dict(backgrounds), n_components, how, n_nonzero, missing):
+            name = f"{method}{UNSCALED}" if beside else method
+            if on_method is not None:
+                on_method(name)
+            found = _run(name, model, X, given, backgrounds, labels, groups, may_fail=beside)
+            results.append(replace(found, scale=how))
     return tuple(results)
 
 
@@ -150,12 +163,14 @@ def _run(
     backgrounds: Mapping[str, Any],
     labels: Labels | None,
     groups: Labels | None,
+    *,
+    may_fail: bool,
 ) -> Compared:
     started = time.perf_counter()
     try:
         note = _fit(model, X, given)
-    except (ValueError, MemoryError, np.linalg.LinAlgError) as error:
-        if isinstance(model, BoundedTransformer):  # what stops these is wrong with the data, not with a method
+    except (ValueError, ArithmeticError, MemoryError, np.linalg.LinAlgError) as error:
+        if isinstance(model, BoundedTransformer) and not may_fail:  # then it is wrong with the data, not with a method
             raise
         return Compared(method, None, None, note=f"could not run: {error}")
     seconds = time.perf_counter() - started

@@ -21,6 +21,10 @@ from .progress import Steps
 from .results import csv_text, line, print_table
 
 ALPHA, SEED = 0.05, 0
+FEW_SUBJECTS = (
+    "subjects, or name another column with --groups. What few subjects show can be described in Python, with "
+    "uca.inference.leave_one_group_out"
+)
 
 
 def check_level(alpha: float, jobs: int) -> None:
@@ -40,7 +44,7 @@ def subjects(study: Study, column: str | None) -> list[Array] | None:
             what = "rows" if column is None else f"subjects in column {column!r}"
             raise ValueError(
                 f"{table.source} has {count} {what}; at least {MIN_SUBJECTS} are needed, four on each side of a split: "
-                f"add {'rows' if column is None else 'subjects, or name another column with --groups'}"
+                f"add {'rows' if column is None else FEW_SUBJECTS}"
             )
     return groups
 

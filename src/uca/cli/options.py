@@ -36,7 +36,12 @@ Groups = Annotated[
     str | None,
     typer.Option(metavar="COLUMN", help="subjects of the rows, in every table: equal values are one subject"),
 ]
-ScaleBy = Annotated[Scale, typer.Option("--scale", help="standard deviations that a dataset is divided by")]
+ScaleBy = Annotated[
+    Scale,
+    typer.Option(
+        "--scale", help="SDs that a dataset is divided by: own for mixed units, none for common ones (log-expression)"
+    ),
+]
 Sparse = Annotated[
     int | None, typer.Option("--sparse", min=1, metavar="N", help="components of at most N features, with a proof")
 ]

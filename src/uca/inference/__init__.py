@@ -10,6 +10,7 @@ of it:
 * :func:`background_influence`: what each background contributes, and whether pooling them changes the answer.
 * :func:`expected_background_variance`: what new background rows should show along each component, by leaving out subjects.
 * :func:`choose_restriction`: how far to hold a fit back so that its bounds hold on new rows.
+* :func:`leave_one_group_out`: what a handful of groups (donors, animals) can show, where no test can speak of others.
 * :func:`row_leverage`: how much a component depends on single rows.
 
 All take rows in memory, dense or sparse; all are deterministic for a seed, whatever the number of workers.
@@ -18,7 +19,9 @@ All take rows in memory, dense or sparse; all are deterministic for a seed, what
 from ..estimators.restriction import Restriction, TradeOff
 from ..estimators.sparsity import SparsityPath
 from .backgrounds import background_influence
+from .groups_left_out import leave_one_group_out
 from .influence import BackgroundInfluence
+from .left_out import LeftOutGroups
 from .leverage import RowLeverage, row_leverage
 from .newrows import ExpectedVariance, expected_background_variance
 from .number import NumberOfComponents, estimate_n_components
@@ -32,6 +35,7 @@ __all__ = [
     "BackgroundInfluence",
     "Bootstrap",
     "ExpectedVariance",
+    "LeftOutGroups",
     "NumberOfComponents",
     "Restriction",
     "RowLeverage",
@@ -43,6 +47,7 @@ __all__ = [
     "choose_restriction",
     "estimate_n_components",
     "expected_background_variance",
+    "leave_one_group_out",
     "row_leverage",
     "uniqueness_test",
 ]

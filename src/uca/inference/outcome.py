@@ -60,6 +60,8 @@ class UniquenessTest:
         What components are called: ``UC`` of ``UC1``.
     subjects_from : str
         The argument that tells subjects apart in the function that made the test: what a caution tells to give.
+    notes : tuple of str
+        Cautions of the caller, from what only he knows of the rows; they come first.
     """
 
     n_unique_: int
@@ -84,6 +86,7 @@ class UniquenessTest:
     means: MeanDifferences | None
     prefix: str = "UC"
     subjects_from: str = "groups"
+    notes: tuple[str, ...] = ()
 
     @property
     def table(self) -> list[dict[str, Any]]:
@@ -160,7 +163,7 @@ class UniquenessTest:
     def cautions(self) -> list[str]:
         """What makes the p-values less certain than they look, a sentence each; most data have none."""
         found = [self._undecided(), self._few(), self._unstudied(), self._tails(), self._dependence(), *self._carried()]
-        return [text for text in (*found, self._shifted()) if text]
+        return [text for text in (*self.notes, *found, self._shifted()) if text]
 
     def _shifted(self) -> str:
         """Means that differ: nothing that a test of variation could show."""

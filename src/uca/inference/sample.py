@@ -17,6 +17,7 @@ from scipy import sparse
 
 from .._containers import is_array_api, is_dask
 from .._missing import entries, is_missing
+from .._readable import refuse_anndata
 from .._types import Array, Backgrounds, Groups, Rows
 from .._validation import Datasets, check_datasets, label_of, name_backgrounds
 from ..estimators.base import refit
@@ -31,6 +32,10 @@ from ..operators.sources.namespace import to_numpy
 ADVICE = (
     "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer; or pass "
     "model=UCA(missing='em') where the question is not how far to hold a fit back (choose_restriction)."
+)
+FEW_GROUPS = (
+    " What these groups show can be described: uca.inference.leave_one_group_out(X, backgrounds, groups=...) gives scores "
+    "by group and what stays when each is left out (single cells: uca.scverse.donors)."
 )
 MIN_SUBJECTS = 8  # in every dataset, where rows are split in halves: four on each side
 
@@ -50,6 +55,8 @@ class Sample:
         Whether the user told subjects apart.
     columns : list or None
         Labels of the features.
+    labels : tuple
+        The user's label of subject 0, 1, …; subjects that are single rows without a label have negative numbers.
     """
 
     arrays: tuple[Any, ...]
@@ -57,6 +64,7 @@ class Sample:
     subjects: tuple[Array, ...]
     grouped: bool
     columns: list[Any] | None
+    labels: tuple[Any, ...] = ()
 
     @property
     def n_rows(self) -> tuple[int, ...]:
@@ -132,6 +140,7 @@ def check_sample(
     one for the target alone, or one for all rows stacked. None in place of a sequence: rows are independent. Every dataset
     must have ``min_subjects`` of them.
     """
+    refuse_anndata(X, label_of(None))
     given = name_backgrounds(backgrounds)
     if not given:
         raise ValueError("backgrounds=None: uniqueness is relative to a background; pass at least one")
@@ -148,15 +157,15 @@ def check_sample(
     data.check_finite(gaps=gaps, advice=ADVICE)
     arrays = tuple(array.tocsr() if sparse.issparse(array) else np.asarray(array) for array in data.arrays)
     labels = _group_lists(groups, data.names, [array.shape[0] for array in arrays])
-    subjects = _codes(labels, [array.shape[0] for array in arrays], data.labels)
+    subjects, known = _codes(labels, [array.shape[0] for array in arrays], data.labels)
     if gaps:
         arrays, subjects = _with_values(arrays, subjects)
-    sample = Sample(arrays, data.names, subjects, any(part is not None for part in labels), data.columns)
+    sample = Sample(arrays, data.names, subjects, any(part is not None for part in labels), data.columns, known)
     for n, label in zip(sample.n_subjects, data.labels, strict=True):
         if n < min_subjects:
             raise ValueError(
                 f"{label} has {n} {'groups' if sample.grouped else 'rows'}; at least {min_subjects} are needed. "
-                "From fewer, nothing can be said about others."
+                f"From fewer, nothing can be said about others.{FEW_GROUPS if sample.grouped else ''}"
             )
     return sample
 
@@ -239,7 +248,10 @@ def _listed(part: Any) -> list[Any] | None:
     return array.tolist()
 
 
-def _codes(labels: Sequence[list[Any] | None], n_rows: Sequence[int], said: Sequence[str]) -> tuple[Array, ...]:
+def _codes(
+    labels: Sequence[list[Any] | None], n_rows: Sequence[int], said: Sequence[str]
+) -> tuple[tuple[Array, ...], tuple[Any, ...]]:
+    """The subject of every row, and the labels of subjects 0, 1, …"""
     known: dict[Any, int] = {}
     out, fresh = [], -1
     for part, n, label in zip(labels, n_rows, said, strict=True):
@@ -252,4 +264,4 @@ def _codes(labels: Sequence[list[Any] | None], n_rows: Sequence[int], said: Sequ
         if any(map(is_missing, part)):
             raise ValueError(f"groups of {label} has missing labels: give every row a subject, or leave such rows out")
         out.append(np.array([known.setdefault(value, len(known)) for value in part]))
-    return tuple(out)
+    return tuple(out), tuple(known)

@@ -63,7 +63,7 @@ FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives 
 
 def uniqueness_test(
     X: Rows,
-    backgrounds: Backgrounds,
+    backgrounds: Backgrounds = None,
     *,
     n_components: int | None = None,
     n_splits: int | str = AUTO,
@@ -92,7 +92,8 @@ def uniqueness_test(
         sequence of labels for each dataset, target first (None: rows are independent); a dict of name -> labels with the key
         ``"target"``; or one sequence for the target alone or for all rows stacked. Equal labels are one subject, in whatever
         dataset. Subjects stay on one side of a split, and standard errors count subjects, not rows. **Without groups,
-        repeated rows make the test say "unique" far too often.**
+        repeated rows make the test say "unique" far too often.** Every dataset needs eight groups; for fewer see
+        :func:`~uca.inference.leave_one_group_out`.
     alpha : float, default=0.05
         Level of the test; intervals cover ``1 - alpha``.
     random_state : int, RandomState or None, default=None
