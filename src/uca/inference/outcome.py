@@ -61,7 +61,7 @@ class UniquenessTest:
     subjects_from : str
         The argument that tells subjects apart in the function that made the test: what a caution tells to give.
     notes : tuple of str
-        Cautions of the caller, from what only he knows of the rows; they come first.
+        Cautions that only the caller can give, from what is known of the rows; they come first.
     """
 
     n_unique_: int

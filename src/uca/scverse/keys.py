@@ -40,8 +40,7 @@ class Keys:
     @classmethod
     def of(cls, key_added: str) -> Keys:
         """The keys for a value of ``key_added``: scanpy's pattern, where ``X_name`` is what ``basis="name"`` finds."""
-        if not isinstance(key_added, str) or not key_added or "/" in key_added:
-            raise ValueError(f"key_added must be a name without '/'; got {key_added!r}")
+        check_key(key_added)
         before = "" if key_added == "uca" else f"{key_added}_"
         return cls(
             obsm=f"X_{key_added}",
@@ -53,6 +52,12 @@ class Keys:
             donors=f"{key_added}_donors",
             rank_genes=f"rank_genes_{key_added}",
         )
+
+
+def check_key(key_added: str) -> None:
+    """Raise unless an h5ad file can hold an entry of that name."""
+    if not isinstance(key_added, str) or not key_added or "/" in key_added:
+        raise ValueError(f"key_added must be a name without '/'; got {key_added!r}")
 
 
 def clear(adata: Any, keys: Keys) -> None:

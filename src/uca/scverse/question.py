@@ -74,17 +74,11 @@ class Question:
     def in_memory(self) -> tuple[Any, dict[str, Any]]:
         """The same in memory; sparse stays sparse."""
         target, backgrounds = self.parts()
-        return _computed(target), {name: _computed(part) for name, part in backgrounds.items()}
+        return computed(target), {name: computed(part) for name, part in backgrounds.items()}
 
     def labels_by_part(self, adata: Any, column: str, what: str) -> list[Array]:
         """Values of a column of ``obs`` for the cells of each dataset, target first; none may be missing."""
-        if column not in adata.obs.columns:
-            raise ValueError(f"{what}={column!r} is not a column of adata.obs{hint(column, adata.obs.columns)}")
-        parts = [adata.obs[column].iloc[which] for which in self.rows().values()]
-        missing = sum(int(part.isna().sum()) for part in parts)
-        if missing:
-            raise ValueError(f"{missing} cells of these groups have no value in adata.obs[{column!r}]: give them one")
-        return [part.astype(str).to_numpy() for part in parts]
+        return values_of(adata, column, what, list(self.rows().values()))
 
     def table(self) -> Any:
         """The groups behind each dataset, with their numbers of cells."""
@@ -116,25 +110,40 @@ def ask(
     labels = labels_of(adata, groupby)
     groups = {None: list_values("target", target), **name_groups(backgrounds)}
     check_groups(groups, labels, groupby)
+    found = features_of(adata, layer, mask_var, use_rep)
+    return Question(
+        groupby, groups, labels, found.matrix, found.columns, found.names, layer, found.use_rep, found.mask_var
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class Features:
+    """The matrix of all cells and which of its columns are used; fields as those of :class:`Question`."""
+
+    matrix: Any
+    columns: Array | None
+    names: Array
+    use_rep: str | None
+    mask_var: str | None
+
+
+def features_of(adata: Any, layer: str | None, mask_var: Any, use_rep: str | None) -> Features:
+    """Genes of X or a layer, or the columns of an entry of ``obsm``."""
     use_rep = None if use_rep == "X" else use_rep
     if use_rep is not None:
         for name, value, nothing in (("layer", layer, None), ("mask_var", mask_var, Mask.DEFAULT)):
             if value is not None and value is not nothing:
                 raise ValueError(f"use_rep={use_rep!r} takes adata.obsm in place of genes: leave {name} out")
-        matrix, features = _representation(adata, use_rep)
-        return Question(groupby, groups, labels, matrix, None, features, None, use_rep, None)
+        matrix, names = _representation(adata, use_rep)
+        return Features(matrix, None, names, use_rep, None)
     if mask_var is Mask.DEFAULT:
         mask_var = "highly_variable" if "highly_variable" in adata.var.columns else None
     columns = columns_of(adata, mask_var)
     names = adata.var_names.astype(str).to_numpy(dtype=object)
-    return Question(
-        groupby,
-        groups,
-        labels,
+    return Features(
         matrix_of(adata, layer),
         columns,
         names if columns is None else names[columns],
-        layer,
         None,
         mask_var if mask_var is None or isinstance(mask_var, str) else "given",
     )
@@ -151,5 +160,17 @@ def _representation(adata: Any, use_rep: str) -> tuple[Any, Array]:
     return matrix, np.array([str(name) for name in names], dtype=object)
 
 
-def _computed(part: Any) -> Any:
+def values_of(adata: Any, column: str, what: str, parts: Sequence[Array]) -> list[Array]:
+    """Values of a column of ``obs`` as text, for each of several sets of cells; none may be missing."""
+    if column not in adata.obs.columns:
+        raise ValueError(f"{what}={column!r} is not a column of adata.obs{hint(column, adata.obs.columns)}")
+    found = [adata.obs[column].iloc[cells] for cells in parts]
+    missing = sum(int(part.isna().sum()) for part in found)
+    if missing:
+        raise ValueError(f"{missing} cells of these groups have no value in adata.obs[{column!r}]: give them one")
+    return [part.astype(str).to_numpy() for part in found]
+
+
+def computed(part: Any) -> Any:
+    """Rows in memory."""
     return part.compute() if is_dask(part) else part
