@@ -81,7 +81,7 @@ def uca(
     adata : AnnData of shape (n_obs, n_vars)
         Normalised, log-transformed expression, say. X may be dense, CSR, CSC, dask, or backed by a file.
     groupby : str
-        Column of ``adata.obs`` that tells the groups. No cell may be without a value.
+        Column of ``adata.obs`` with the groups. Every cell must have a value.
     target : value or list of values
         The group, or groups together, whose variation is sought.
     backgrounds : value, list, or dict of name -> value or list of values
@@ -97,7 +97,7 @@ def uca(
         Write to a copy and return it.
     **parameters
         Further parameters of :class:`uca.UCA`, such as ``scale="target"``; with ``n_nonzero=20`` those of
-        :class:`uca.SparseUCA`, for components of so many genes.
+        :class:`uca.SparseUCA`, for components with that many genes.
 
     Returns
     -------

@@ -156,7 +156,7 @@ def check_sample(
         if n < min_subjects:
             raise ValueError(
                 f"{label} has {n} {'groups' if sample.grouped else 'rows'}; at least {min_subjects} are needed. "
-                "From fewer, nothing can be said about others."
+                "With fewer, nothing can be said beyond them."
             )
     return sample
 
@@ -235,7 +235,7 @@ def _listed(part: Any) -> list[Any] | None:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise ValueError(f"groups must be one label a row; got an array of shape {array.shape}")
+        raise ValueError(f"groups must be one label per row; got an array of shape {array.shape}")
     return array.tolist()
 
 
