@@ -2,8 +2,8 @@
 Choosing backgrounds: three pitfalls
 ====================================
 
-A background tells the method what is *not* of interest. It should vary as the target does in everything but the thing that
-is looked for. Three ways to spoil one, each on simulated data where the answer is known.
+A background shows the method what is *not* of interest. It should vary like the target in everything except what you are
+looking for. Three ways to spoil one, each on simulated data for which the answer is known.
 """
 
 import matplotlib.pyplot as plt
@@ -31,7 +31,7 @@ def agreement(scores, truth):
 # others. With the controls as *one* background, the batches are part of its variance, and UCA leaves them out.
 #
 # Now give each batch of controls as a background of its own. Each is centred by its own mean, so the difference between
-# the batches is gone from both. Nothing tells the method any more that batches are uninteresting, and they come first.
+# the batches is gone from both. Nothing shows the method any more that batches are uninteresting, and they come first.
 
 
 def measure(rng, n, treated):
@@ -63,8 +63,8 @@ axes[0].get_legend().remove()
 
 # %%
 # Split a background when its parts are *different kinds* of control, each with nuisance variation of its own, not when they
-# are samples of one kind. Where in doubt, :func:`uca.pool` puts them back together: rows are stacked first and centred
-# after.
+# are samples of one kind. If in doubt, :func:`uca.pool` puts them back together: rows are stacked first and centred
+# afterwards.
 
 # %%
 # 2. Rows of the target in the background are leakage
@@ -95,7 +95,7 @@ ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False, loc="lower left")
 
 # %%
-# With all rows shared the two covariances are equal and there is nothing left to find. The same holds for duplicated
+# With all rows shared the two covariances are equal and there is nothing left to find. The same holds for repeated
 # measurements of one subject: keep a subject in the target or in a background, never in both.
 
 # %%
@@ -106,7 +106,7 @@ ax.legend(frameon=False, loc="lower left")
 # deviations: sizes stay. (Where features have one unit, ``scale=False`` keeps sizes too, and on real sets it did better than
 # either: the page on choosing backgrounds has the figures.)
 #
-# Case A: five features move together in both datasets, three times as strongly in the target. Case B: the pattern is in the
+# Case A: five features vary together in both datasets, three times as strongly in the target. Case B: the pattern is in the
 # target alone, but the background comes from an instrument with another gain for each feature, from a fifth to five-fold.
 
 
@@ -145,8 +145,8 @@ ax.set(xlabel="correlation of score 1 with the pattern (bar: mean of 12)", xlim=
 ax.spines[["top", "right"]].set_visible(False)
 
 # %%
-# Use ``"target"`` where units are comparable (expression on one platform, images from one camera): more of the same counts
-# as unique. Use ``True`` where they are not.
+# Use ``"target"`` if units are comparable (expression on one platform, images from one camera): then stronger variation of
+# the same kind counts as unique. Use ``True`` if they are not.
 
 for (name, scale), values in results.items():
     print(f"{name:<26} scale={scale!r:<9} mean correlation {np.mean(values):.2f}")

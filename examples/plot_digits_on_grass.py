@@ -28,8 +28,8 @@ for row, rows, name in zip(axes, (data.target, data.backgrounds["grass"]), ("tar
 # %%
 # Components as images
 # --------------------
-# ``scale=False``: pixels have one unit. PCA finds the waves of light and shade that any lawn has. The first component of
-# UCA is purple where a 1 has ink and orange where a 0 has.
+# ``scale=False``, because all pixels have the same unit. PCA finds the waves of light and shade that any lawn has. The
+# first component of UCA is purple where a 1 has ink and orange where a 0 has.
 
 pca = UCA(4, scale=False).fit(data.target)
 model = UCA(4, scale=False).fit(data.target, backgrounds=data.backgrounds)

@@ -7,7 +7,7 @@ j. Its dual is a convex function of one multiplier for each background,
 
 .. math:: g(\lambda) = \lambda_{\max}\Big(A - \sum_j \lambda_j B_j\Big) + \sum_j \lambda_j c_j,\quad \lambda \ge 0,
 
-and what every fit solves is: find its minimum. Each value of g is an upper bound on what can be reached within the
+and every fit finds its minimum. Each value of g is an upper bound on what can be reached within the
 bounds. The certificate adds a lower bound; together they are the band in these figures, which for a converged fit is as
 thin as a line.
 """

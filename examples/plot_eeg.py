@@ -1,17 +1,17 @@
 """
-EEG: a task beside rest, blinks and muscle
-==========================================
+EEG: a task compared with rest, blinks and muscle
+=================================================
 
 During a task, a weak rhythm appears over the left motor cortex. The recording also has what every recording has: alpha at
-the back of the head, blinks and muscle. Each of these was recorded alone as well, as part of the usual calibration. So there
-is one target and there are three backgrounds, and MNE's objects go in as they are.
+the back of the head, blinks and muscle. Each of these was recorded alone as well, as part of the usual calibration. So
+there is one target and there are three backgrounds, and MNE's objects are used directly.
 """
 
 # %%
 # Recordings
 # ----------
-# Simulated, so that the answer is known. 32 sensors of a montage that MNE carries; sources have smooth topographies, and the
-# brain's other activity is 100 of them at random places. Rest is long; blinks and muscle were recorded for 20 s each.
+# Simulated, so that the answer is known. 32 sensors of a montage that comes with MNE; sources have smooth topographies, and
+# the brain's other activity is 100 of them at random places. Rest is long; blinks and muscle were recorded for 20 s each.
 
 import matplotlib.pyplot as plt
 import mne
@@ -84,8 +84,8 @@ recordings = {
 # Fit
 # ---
 # The summary shows which backgrounds shape the answer (lambda above 0), and the variance of each source in each recording;
-# the mean over the four recordings is 1. Only the first source is bound. The second exceeds a bound, marked by a star: it is
-# no longer unique.
+# the mean over the four recordings is 1. The bounds apply to the first source only. The second exceeds a bound, marked by a
+# star: it is not unique.
 
 model = uca.mne.UCA(n_components=2).fit(task, backgrounds=recordings)
 print(model.summary())
@@ -99,12 +99,12 @@ print(model.summary())
 model.plot_patterns(show=False)
 
 # %%
-# Beside other ways
-# -----------------
-# PCA finds the blinks. The backgrounds can also be made one: their samples stacked, as a second class for MNE's CSP.
-# Most of these samples are rest, so that muscle and blinks are rare in the stack, their ratio is large, CSP finds muscle.
-# Giving each background the same weight in a generalised eigenvalue problem (GED) mends that. Here no bound is reached (all
-# lambda are 0), and then UCA is this GED; where a bound would be exceeded, only UCA keeps it.
+# Compared with other methods
+# ---------------------------
+# PCA finds the blinks. The backgrounds can also be stacked into one, as the second class for MNE's CSP. Most of
+# these samples are rest, so muscle and blinks are rare in the stack, their ratio is large, and CSP finds muscle. Giving
+# each background the same weight in a generalised eigenvalue problem (GED) solves that. Here no bound is reached (all
+# lambda are 0), and then UCA is this GED; if a bound would be exceeded, only UCA respects it.
 
 samples = {name: raw.get_data() for name, raw in {"task": task, **recordings}.items()}
 covariances = {name: np.cov(values) for name, values in samples.items()}
@@ -167,7 +167,7 @@ ax.spines[["top", "right"]].set_visible(False)
 ax.legend(frameon=False)
 
 # %%
-# The strengths of rhythm and artefacts were chosen so that the rhythm can be found. Where artefacts are stronger during the
+# The strengths of rhythm and artefacts were chosen so that the rhythm can be found. If artefacts are stronger during the
 # task than in their own recording, no method here finds it; docs/eeg.md has the table.
 
 plt.show()

@@ -2,7 +2,7 @@
 Is it real?
 ===========
 
-Every method of this kind draws a picture from any data, noise included. Here the digits hidden in grass are tested, and then
+Every method of this kind finds components in any data, noise included. Here the digits hidden in grass are tested, and then
 grass without digits, where there is nothing to find.
 """
 
@@ -19,9 +19,9 @@ model = UCA(4, scale=False)
 # %%
 # The test
 # --------
-# Half of the rows fit the model, the components are measured on the other half; then the roles change, and all is repeated
-# with other halves. A component is unique if the target varies along it more than every background does. ``alpha=0.01`` asks
-# for strong evidence.
+# The model is fitted on half of the rows and the components are measured on the other half; then the halves swap roles, and
+# all is repeated with other halves. A component is unique if the target varies along it more than every background does.
+# ``alpha=0.01`` asks for strong evidence.
 
 options = {"n_components": 4, "alpha": 0.01, "model": model}
 real = uniqueness_test(target, {"grass": grass}, **options)
@@ -33,11 +33,11 @@ for ax, test, name in zip(axes, (real, nothing), ("digits on grass", "grass alon
 print(real)
 
 # %%
-# The first component is real: the difference between the digits. The second is less sure. Digits of one kind differ too, but
-# 360 of them do not settle it.
+# The first component is real: the difference between the digits. The second is less certain. Digits of one kind differ too,
+# but 360 of them are not enough to decide.
 #
 # Grass against other grass gives components as well, and in the rows of the fit they vary more in the target. On held-out
-# rows nothing of it is left:
+# rows the difference is gone:
 
 fitted = model.fit(more_grass, backgrounds={"grass": grass})
 print(f"fit:      target {fitted.explained_variance_[0]:.2f}, grass {fitted.background_variance_[0, 0]:.2f}")
@@ -47,8 +47,8 @@ print(nothing.sentence)
 # %%
 # How stable?
 # -----------
-# The rows are drawn again with replacement and the model is fitted anew. The first component comes back nearly the same; the
-# others do not. So few pixels of the second one, on the right, have loadings to rely on.
+# The rows are resampled with replacement and the model is refitted. The first component stays nearly the same; the
+# others do not. So few pixels of the second one, on the right, have reliable loadings.
 
 resampled = bootstrap(target, {"grass": grass}, n_components=4, n_resamples=100, model=model)
 figure, axes = plt.subplots(1, 2, figsize=(12, 4.4), layout="constrained")
@@ -59,8 +59,8 @@ plotting.reliable_loadings(resampled, component=1, ax=axes[1])
 # Does it depend on single rows?
 # ------------------------------
 # Half of the variance of the first component is spread over more images than it would be with a normal distribution, as two
-# kinds of digits stand on its two sides. Then one image is spoilt: its left half is white. It takes the component over, and
-# the picture says which row to look at.
+# kinds of digits stand on its two sides. Then one image is spoilt: its left half is white. It dominates the component, and
+# the figure says which row to look at.
 
 spoilt_rows = target.copy()
 spoilt_rows[0].reshape(data.image_shape)[:, :4] += 30

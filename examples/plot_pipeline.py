@@ -2,9 +2,9 @@
 A pipeline with two named backgrounds
 =====================================
 
-Real tables need steps before components: gaps are filled, units are brought together, many columns become few. A pipeline of
-scikit-learn takes the target through such steps and leaves backgrounds as they are. ``uca.ContrastivePipeline`` takes them
-along, under their names.
+Real tables need some steps before the components: filling gaps, bringing features to common units, reducing many columns to
+few. A scikit-learn pipeline takes the target through such steps and leaves backgrounds as they are.
+``uca.ContrastivePipeline`` takes the backgrounds through too, under their names.
 """
 
 # %%
@@ -44,7 +44,7 @@ backgrounds = {"load test": readings(300, 1.2, 1, np.zeros(300)), "standstill": 
 # Fit
 # ---
 # Every step is fitted to the line. Backgrounds go through the same steps, so the last one gets all three in the same space.
-# After a scaler that is the target's, ``scale=False`` keeps its units.
+# After a scaler fitted to the target, ``scale=False`` keeps its units.
 
 pipeline = uca.ContrastivePipeline(
     [
@@ -58,8 +58,8 @@ pipeline.fit(line, backgrounds=backgrounds)
 print(pipeline["uca"].summary())
 
 # %%
-# With a plain pipeline the backgrounds would have skipped three steps. Here the numbers of features then differ, which is
-# an error that says so; where they agree it is a warning.
+# With a plain pipeline the backgrounds would have skipped three steps. Here the numbers of features then differ, which
+# is an error that says why; if they agree it is a warning.
 
 try:
     Pipeline(clone(pipeline).steps).fit(line, uca__backgrounds=backgrounds)

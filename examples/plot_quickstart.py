@@ -2,9 +2,9 @@
 Quick start
 ===========
 
-Two groups of samples are measured: treated ones and controls. Everybody varies along the cell cycle and with stress, which
-is large; some of the treated respond to a drug, which is small. PCA shows what is large. UCA shows what the treated have
-and the controls have not.
+Two groups of samples are measured: treated ones and controls. All samples vary with the cell cycle and with stress, which
+is a large effect; some of the treated respond to a drug, which is a small one. PCA shows what is large. UCA shows what the
+treated have and the controls do not.
 """
 
 # %%
@@ -38,7 +38,7 @@ labels = np.where(response, "responds", "does not")
 # Fit
 # ---
 # There is nothing to tune. The summary shows the multiplier of the background, the variance of each component in both
-# groups, and a certificate of how good the solution is proven to be.
+# groups, and a certificate that proves how good the solution is.
 
 model = UCA(n_components=2).fit(treated, backgrounds={"control": control})
 print(model.summary())
@@ -47,7 +47,7 @@ print(model.summary())
 # Scores
 # ------
 # Without backgrounds the same class is PCA on standardised data. Its components are the cell cycle and stress, along which
-# treated and controls spread alike. The first component of UCA is the response; the controls are narrower there.
+# treated and controls vary equally. The first component of UCA is the response; the controls vary less there.
 
 pca = UCA(n_components=2).fit(treated)
 figure, axes = plt.subplots(1, 2, figsize=(11, 3.8), layout="constrained")
@@ -66,7 +66,7 @@ plotting.loadings(model, feature_names=genes, n_features=8)
 # How much of it is in the controls?
 # ----------------------------------
 # The first component respects the bound: the controls have no more variance along it than along a random direction. Later
-# components need not; ``UCA(components="sequential")`` bounds them all.
+# components need not; with ``UCA(components="sequential")`` all do.
 
 plotting.variance(model)
 
@@ -74,8 +74,8 @@ plotting.variance(model)
 # From PCA to UCA
 # ---------------
 # Along the path from no contrast (PCA) to ten times the contrast that UCA found, the response appears before t = 1. It is
-# lost again far beyond, where only directions count in which the controls hardly vary. UCA finds its place on this path by
-# itself, and without having been told of the two groups.
+# lost again far beyond, where all that counts is that the controls hardly vary. UCA finds its place on
+# this path by itself, without knowing who responds.
 
 plotting.contrast_path(model, treated, backgrounds={"control": control}, show="scores", labels=labels)
 plt.show()

@@ -30,7 +30,7 @@ treated, control = measure(200, response), measure(200, np.zeros(200))
 # %%
 # All features, or five
 # ---------------------
-# The dense component finds the response, and gives something to every gene. The sparse one names five.
+# The dense component finds the response, but has a loading on every gene. The sparse one names five.
 
 dense = UCA(1).fit(treated, backgrounds={"control": control})
 sparse = SparseUCA(1, n_nonzero=5).fit(treated, backgrounds={"control": control})
@@ -55,16 +55,16 @@ print(sparse.summary())
 # %%
 # How many?
 # ---------
-# The path fits several numbers of features, with a proof each, and repeats the search without every fifth of the cells.
-# Filled points are proven. On held-out cells the variance hardly rises beyond five.
+# The path fits several numbers of features, with a proof for each, and repeats the search without each fifth of the cells
+# in turn. Filled points are proven. On held-out cells the variance hardly rises beyond five.
 
 path = sparse.path([1, 2, 3, 4, 5, 6, 8], treated, backgrounds={"control": control})
 plotting.sparsity_path(path)
 print(path)
 
 # %%
-# On real data the held-out curve often rises further: with fewer features a component is easier to read, which need not make
-# it a better predictor.
+# On real data the held-out curve often rises further: a component with fewer features is easier to read, but not
+# necessarily a better predictor.
 
 # sphinx_gallery_thumbnail_number = 1
 plt.show()

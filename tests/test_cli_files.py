@@ -198,7 +198,7 @@ class TestTranspose:
         assert "none in common. But " in first.stderr
         second = pasted(first)
         assert second.exit_code == 0, second.stderr
-        assert "c.csv: features are its rows: it was turned, and has 50 rows and 6 columns" in second.stderr
+        assert "c.csv: features are its rows: it was transposed, and has 50 rows and 6 columns" in second.stderr
         good("fit", "treated.csv", "-b", "control.csv", "--no-report", "-o", "plain")
         models = [uca.load(f"{name}/model.skops") for name in ("turned", "plain")]
         assert models[0].feature_names_in_.tolist() == NAMES
@@ -216,7 +216,7 @@ class TestTranspose:
         good("fit", "treated.csv", "-b", "control.csv", "--no-report", "-o", "out")
         self.turned(tables["other"], "new.csv")
         first = run("transform", "out", "new.csv", "-o", "s.csv")
-        assert "are rows of new.csv: to turn it, add --transpose" in first.stderr
+        assert "are rows of new.csv: to transpose it, add --transpose" in first.stderr
         assert pasted(first).exit_code == 0
         good("transform", "out", "other.csv", "-o", "plain.csv")
         assert Path("s.csv").read_text() == Path("plain.csv").read_text()
@@ -327,12 +327,12 @@ class TestPlot:
             (["loadings", "-o", "l.docx"], "-o l.docx: the format is taken from the end of the file name; choose .png"),
             (["scores"], "scores.png exists; add --force"),
             (["scores", "-c", "1"], "scores takes 2 components"),
-            (["variance", "-c", "1"], "variance takes no component"),
+            (["variance", "-c", "1"], "variance takes no components (-c)"),
             (["scroes"], "'scroes' is not one of"),
         ):
             refused = run("plot", result, *arguments)
             assert (refused.exit_code, told in refused.stderr) == (2, True), refused.stderr
-        assert "is no folder" in run("plot", "nothing", "scores").stderr
+        assert "is not a folder" in run("plot", "nothing", "scores").stderr
         assert "add --image-shape HxW" in run("plot", result, "eigenimages").stderr
         good("plot", result, "eigenimages", "--image-shape", "2x3")
 

@@ -101,7 +101,7 @@ class TestNotNumbers:
         )
         notes = [note for note in read_table(tmp_path / "t.csv").notes if "set aside" in note]
         assert len(notes) == 6
-        assert notes[-1].endswith("besides: 'x5', 'x6', 'x7'")
+        assert notes[-1].startswith("also set aside, for values that are not numbers: 'x5', 'x6', 'x7'")
 
     def test_numbers_held_as_text(self, tmp_path):
         pytest.importorskip("pyarrow")
@@ -217,7 +217,7 @@ class TestTurned:
         assert turned.features == straight.features
         assert turned.ids.tolist() == straight.ids.tolist()
         np.testing.assert_array_equal(turned.values, straight.values)
-        assert any("features are its rows: it was turned, and has 5 rows and 3 columns" in n for n in turned.notes)
+        assert any("features are its rows: it was transposed, and has 5 rows and 3 columns" in n for n in turned.notes)
 
     def test_rows_of_text_become_columns_of_text(self, frame, tmp_path):
         kinds = frame.assign(kind=list("ababa"))
@@ -253,7 +253,7 @@ class TestTurned:
         straight = read_table(self.put(frame, tmp_path / "a.csv", False))
         turned = read_table(self.put(frame, tmp_path / "at.csv", True))
         other = read_table(self.put(more, tmp_path / "bt.csv", True))
-        text = r"none in common. But 'g1' and 2 more columns of .*a.csv are rows of .*bt.csv: to turn it, add transpose=True"
+        text = r"none in common. But 'g1' and 2 more columns of .*a.csv are rows of .*bt.csv: to transpose it, add transpose"
         with pytest.raises(TableError, match=text) as error:
             match_features(other, straight)
         assert error.value.remedy == (Hint("transpose", (True,)),)

@@ -414,7 +414,7 @@ class TestPool:
 
     def test_errors(self, rng):
         a, b = make(rng, p=3)
-        with pytest.raises(TypeError, match="background 2 is sparse, and rows about their mean are not"):
+        with pytest.raises(TypeError, match="background 2 is sparse, and centred rows would not be"):
             pool(a, sparse.csr_array(b), center=True)
         with pytest.raises(ValueError, match="nothing to pool"):
             pool()

@@ -136,7 +136,7 @@ def test_all_workers_die(cluster, monkeypatch):
     thread = threading.Thread(target=kill)
     thread.start()
     start = time.monotonic()
-    with pytest.raises(RuntimeError, match="no dask worker has been there for 3 s.*start workers"):
+    with pytest.raises(RuntimeError, match="no dask worker has been available for 3 s.*start workers"):
         model.fit(target, backgrounds=background)
     thread.join()
     assert time.monotonic() - start < 60

@@ -105,7 +105,7 @@ def test_backgrounds(target, backgrounds, error, message):
         ({"tol": 0}, ValueError, "tol must be positive and finite"),
         ({"tol": "small"}, TypeError, "tol must be a number"),
         ({"max_iter": 0}, ValueError, "max_iter must be at least 1"),
-        ({"bound": "median"}, ValueError, "bound must be 'mean', a number, or one number a background; got 'median'"),
+        ({"bound": "median"}, ValueError, "bound must be 'mean', a number, or one number per background; got 'median'"),
         ({"bound": -1.0}, ValueError, "every bound must be positive and finite"),
         ({"bound": [1.0, 2.0]}, ValueError, r"bound has shape \(2,\), but there are 1 backgrounds"),
         ({"bound": {"other": 1.0}}, ValueError, "bound names"),

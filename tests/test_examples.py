@@ -114,7 +114,7 @@ def test_sparse_components(run, capsys):
     assert names["n_figures"] == 2
     assert set(names["sparse"].support_[0]) == set(names["response_genes"])
     assert names["sparse"].certificate_.status == "optimal"
-    assert "Proven: no component of 5 features" in capsys.readouterr().out
+    assert "Proven: no component with 5 features" in capsys.readouterr().out
     path = names["path"]
     held_out = dict(zip(path.n_nonzero.tolist(), path.held_out, strict=True))
     assert held_out[5] > 1.3 * held_out[3]

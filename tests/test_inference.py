@@ -291,7 +291,7 @@ class TestSubjects:
             (np.arange(7), "groups has 7 labels"),
             ([np.repeat([1, 2], 20), None], "target X has 2 groups; at least 8"),
             ([pd.array([1] * 39 + [pd.NA], dtype="Int64"), None], "missing labels"),
-            ([np.ones((40, 2)), None], r"one label a row; got an array of shape \(40, 2\)"),
+            ([np.ones((40, 2)), None], r"one label per row; got an array of shape \(40, 2\)"),
             ([[None] * 40, None], "missing labels"),
             ({"target": np.arange(40)}, r"no labels for \['b'\]: give them, or None where rows are independent"),
             ([np.full(40, np.nan), None], "missing labels"),
@@ -802,7 +802,7 @@ class TestBootstrap:
     def test_resample_that_cannot_be_fitted(self, rng):
         target = np.zeros((30, 1))
         target[0, 0] = 1.0  # a resample has no such row once in three
-        with pytest.raises(ValueError, match="cannot be fitted to rows drawn again: the target X has no variance"):
+        with pytest.raises(ValueError, match="cannot be fitted to resampled rows: the target X has no variance"):
             bootstrap(target, rng.normal(size=(30, 1)), n_components=1)
 
 

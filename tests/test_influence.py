@@ -51,7 +51,7 @@ def test_redundant_decisive_and_replaceable(rng):
     found = background_influence(target, {"control": backgrounds["b0"], "noise": other}, n_components=1)
     assert found.decisive == ["control"]
     assert found.verdict("noise") in ("redundant", "replaceable")
-    assert "Decisive in these rows, without it the components turn by more than 26 degrees" in found.sentence
+    assert "Decisive in these rows, without it the components rotate by more than 26 degrees" in found.sentence
     assert found.verdict("nobody") == ""
     twice = background_influence(target, {"a": backgrounds["b0"], "b": backgrounds["b0"].copy()})
     assert set(twice.replaceable) | set(twice.redundant) == {"a", "b"}
@@ -104,7 +104,7 @@ def test_pool_that_keeps_no_bound(rng):
     found = background_influence(target, {"a": a, "b": b}, n_components=1, model=UCA(bound=[0.05, 5.0]))
     assert np.isnan(found.pooled_value)
     assert [row["left out"] for row in found.table] == ["a", "b"]
-    assert "Pooled, they leave no direction that keeps the smallest of the bounds" in found.sentence
+    assert "Pooled, they leave no direction that respects the smallest of the bounds" in found.sentence
     assert str(found).endswith(found.sentence)
 
 
@@ -157,7 +157,7 @@ def test_verdicts_without_resamples_are_about_these_rows(rng):
     target, backgrounds = study(rng, n=100, m=2)
     found = background_influence(target, backgrounds, n_resamples=0)
     assert np.isnan(found.gain_pvalues).all()
-    assert "Sampling error was not looked at (n_resamples=0)" in found.sentence
+    assert "Sampling error was not assessed (n_resamples=0)" in found.sentence
     assert "in these rows" in found.sentence
     assert "p, gain" not in str(found)
 

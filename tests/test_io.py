@@ -116,7 +116,7 @@ def test_ten_x_matrix_is_turned(tmp_path):
     table = read_table(tmp_path / "matrix.mtx")
     np.testing.assert_array_equal(table.values.toarray(), genes_by_cells.T)
     assert (table.features, table.ids.tolist()) == (("g1", "g2", "g3"), ["AAA", "CCC"])
-    assert "the matrix was turned" in table.notes[0]
+    assert "the matrix was transposed" in table.notes[0]
 
 
 def test_arrow_stream(frame, tmp_path):

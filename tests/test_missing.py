@@ -102,7 +102,7 @@ class TestFit:
         for kind in (UCA(2, missing="em"), SparseUCA(2, n_nonzero=3, missing="em")):
             model = kind.fit(gapped[0], backgrounds=gapped[1])
             assert all(certificate.estimated for certificate in model.certificates_)
-            assert "covariances that were estimated (missing='em')" in model.certificate_.message
+            assert "estimated covariances (missing='em')" in model.certificate_.message
             assert "estimated (missing='em')" in " ".join(model.summary().split())
             assert model.expected_background_variance_ is None
             assert model.rows_used_ is None
@@ -208,7 +208,7 @@ class TestInput:
             UCA(missing="em").fit(gapped[0], backgrounds={"b": empty})
         with pytest.raises(ValueError, match="bound_on='new rows' is chosen on held-out rows without gaps"):
             UCA(missing="em", bound_on="new rows").fit(gapped[0], backgrounds=gapped[1])
-        with pytest.raises(ValueError, match="path holds rows out, and values are missing there"):
+        with pytest.raises(ValueError, match="path measures held-out rows, and values are missing"):
             SparseUCA(missing="em").path([2], gapped[0], backgrounds=gapped[1])
 
     def test_scores_of_what_is_not_missing_but_wrong(self, gapped):

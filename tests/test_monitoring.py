@@ -71,7 +71,7 @@ def test_without_backgrounds_the_target_is_what_rows_are_compared_with(target):
     model = UCA(2).fit(target)
     scores = model.transform(target)
     np.testing.assert_allclose(model.score_samples(target), -(scores**2 / scores.var(axis=0, ddof=1)).sum(axis=1))
-    with pytest.raises(ValueError, match="fitted without backgrounds: there is none to be far from"):
+    with pytest.raises(ValueError, match="fitted without backgrounds: there is none to measure distances from"):
         model.background_distance(target)
 
 
@@ -267,7 +267,7 @@ def test_where_the_fit_predicts_nothing_it_is_said(target, backgrounds):
     assert np.isnan(found.ratio[0]).all()
     assert np.isfinite(found.ratio[1]).all()
     assert found.alarms == ()
-    assert "for 'one' along UC1 the fit predicts nothing to compare with" in found.sentence
+    assert "for 'one' along UC1 the fit has no usable prediction to compare with" in found.sentence
 
 
 def test_a_background_that_does_not_vary_is_refused(rng):
@@ -324,7 +324,7 @@ def test_wrong_input(target, backgrounds, call, error, message):
 def test_models_without_a_reference_say_why(target, backgrounds):
     by_matrix = UCA(1).fit_covariance(np.cov(target.T), backgrounds=np.cov(backgrounds["one"].T))
     with pytest.raises(
-        ValueError, match="fitted on matrices, which do not tell how many rows are behind them: fit it on"
+        ValueError, match="fitted on matrices, which do not say how many rows they come from: fit it on"
     ):
         by_matrix.background_distance(target)
     old = UCA(1).fit(target, backgrounds=backgrounds)

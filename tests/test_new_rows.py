@@ -88,7 +88,7 @@ def test_where_no_direction_keeps_the_bounds_the_largest_ratio_is_taken(m):
     best = int(np.argmax(target / np.max(backgrounds, axis=0)))
     assert abs(model.components_[0] @ v[:, best]) > 1 - 1e-6
     np.testing.assert_allclose(model.restriction_.factor, np.max(backgrounds, axis=0)[best], rtol=1e-4)
-    assert "No direction there keeps the bounds themselves" in model.certificate_.message
+    assert "No direction there respects the bounds themselves" in model.certificate_.message
     assert model.certificate_.status == "optimal"
 
 
@@ -121,7 +121,7 @@ def test_all_directions_and_the_bounds_as_they_are_is_the_plain_fit():
     np.testing.assert_array_equal(model.components_, plain.components_)
     np.testing.assert_array_equal(model.lambdas_, plain.lambdas_)
     assert model.certificate_.upper == plain.certificate_.upper
-    assert model.restriction_.sentence.startswith("Not held back")
+    assert model.restriction_.sentence.startswith("Not restricted")
 
 
 def test_every_sequential_component_is_restricted():
@@ -131,7 +131,7 @@ def test_every_sequential_component_is_restricted():
     basis = leading(rows[0], 12)
     np.testing.assert_allclose(model.components_ @ basis @ basis.T, model.components_, atol=1e-8)
     assert len(model.certificates_) == 3
-    assert all("held back" in certificate.message for certificate in model.certificates_)
+    assert all("restricted for new ones" in certificate.message for certificate in model.certificates_)
 
 
 def test_units_do_not_matter():
@@ -299,14 +299,14 @@ def test_without_backgrounds_there_is_nothing_to_hold_back():
 def test_summary_shows_the_trade_off(held_back):
     text = held_back.summary()
     assert all(words in text for words in ("the paper's bound", "chosen", "held-out rows"))
-    assert "This speaks of these rows and of a problem held back for new ones" in text.replace("\n", " ")
+    assert "This refers to these rows and to a problem restricted for new ones" in text.replace("\n", " ")
     assert str(held_back.restriction_.n_leading) in held_back.restriction_.sentence
     assert repr(held_back) == "UCA(bound_on='new rows', n_components=1)"
 
 
 def test_it_says_where_nothing_keeps_the_bound():
     found = Restriction(2, 1.0, trade_off([5.0, 4.0], [3.0, 2.0]))
-    assert "Nothing that was tried keeps every bound on held-out rows" in found.sentence
+    assert "No candidate respects every bound on held-out rows" in found.sentence
     assert "Nothing" not in Restriction(2, 1.0, trade_off([5.0, 4.0], [3.0, 1.0])).sentence
 
 
@@ -380,10 +380,10 @@ def test_ways_to_fit_that_keep_no_rows_say_what_to_do():
     rows, _ = factor_data(0, p=6, n=12)
     model = UCA(bound_on="new rows")
     with pytest.raises(
-        ValueError, match="fit_covariance keeps none: choose it on rows in memory with .*choose_restriction"
+        ValueError, match="fit_covariance has none: choose it on rows in memory with .*choose_restriction"
     ):
         model.fit_covariance(np.eye(3), backgrounds=np.eye(3))
-    with pytest.raises(ValueError, match="partial_fit keeps none"):
+    with pytest.raises(ValueError, match="partial_fit has none"):
         model.partial_fit(rows[0], backgrounds=rows[1])
     stream = UCA(1, bound_on=Restriction(3, 0.7)).partial_fit(rows[0], backgrounds=rows[1])
     at_once = UCA(1, bound_on=Restriction(3, 0.7)).fit(rows[0], backgrounds=rows[1])

@@ -108,7 +108,7 @@ def test_foreign_type_is_refused_before_it_is_built(path, foreign, monkeypatch):
 
     edit_schema(path, edit)
     monkeypatch.setattr(skops, "loads", lambda *_, **__: pytest.fail("the file was loaded"))
-    with pytest.raises(ValueError, match=rf"names types that no model consists of: {module}\.{name}.*not loaded"):
+    with pytest.raises(ValueError, match=rf"names types that do not occur in models: {module}\.{name}.*not loaded"):
         uca.load(path)
 
 

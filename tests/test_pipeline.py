@@ -286,7 +286,7 @@ def test_a_step_that_was_skipped_around_a_nested_pipeline(target, backgrounds):
     for inner in (make_pipeline(UCA()), ContrastivePipeline([("uca", UCA())])):
         wrong = Pipeline([("scale", StandardScaler()), ("inner", inner)])
         name = "inner__uca__backgrounds" if type(inner) is Pipeline else "inner__backgrounds"
-        with pytest.warns(UserWarning, match=r"came to step 'inner' as they were.*before it \('scale'\)"):
+        with pytest.warns(UserWarning, match=r"reached step 'inner' untransformed.*before it \('scale'\)"):
             wrong.fit(target, **{name: backgrounds})
 
 

@@ -72,7 +72,7 @@ def test_components_have_the_variances_they_report(rng, noise):
 def test_rounding_is_in_the_certificate(rng, solver):
     """Units a million apart leave few digits: upper and lower must not cross and must not claim a gap of 0."""
     target, background = (rng.standard_normal((n, 10)) * np.r_[1e6, np.ones(9)] for n in (300, 200))
-    with pytest.warns(ConvergenceWarning, match="like units|solver='subspace'"):
+    with pytest.warns(ConvergenceWarning, match="similar units|solver='subspace'"):
         model = UCA(scale=False, bound=1.0, solver=solver).fit(target, backgrounds=background)
     assert model.certificate_.lower <= model.certificate_.upper
     assert model.certificate_.gap > 1e-9

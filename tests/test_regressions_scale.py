@@ -48,9 +48,9 @@ def test_moments_keep_names_and_refuse_another_order(three, tmp_path):
     moments = Moments.of(_frame(first, "cba"))
     moments.save(tmp_path / "m.npz")
     assert Moments.load(tmp_path / "m.npz").columns == ["c", "b", "a"]
-    with pytest.raises(ValueError, match="gathered with other columns, or in another order"):
+    with pytest.raises(ValueError, match="collected with other columns, or in another order"):
         moments.merge(Moments.of(_frame(first)))
-    with pytest.raises(ValueError, match="background 'background1' was gathered with other columns"):
+    with pytest.raises(ValueError, match="background 'background1' was collected with other columns"):
         UCA().partial_fit(_frame(target), backgrounds=moments)
     assert moments.n == 60
 

@@ -192,7 +192,7 @@ def test_other_rows_than_the_fitted_ones_have_no_slider(fitted, tmp_path):
     model, X, backgrounds = fitted
     page, data = opened(report(model, tmp_path / "r.html", X[:30], backgrounds=backgrounds))
     assert data["path"] is None
-    assert "the rows given here are others" in "".join(page.shown)
+    assert "different rows were given here" in "".join(page.shown)
 
 
 @pytest.mark.parametrize(
@@ -586,7 +586,7 @@ def test_without_a_test_the_page_says_how_to_find_out(fitted, tmp_path):
     text = words_of(page)
     assert data["heldOut"] is None
     assert "not tested" in text
-    assert "Nothing on this page tells whether the components are real" in text
+    assert "Nothing on this page shows whether the components are real" in text
     assert "uca.inference.uniqueness_test" in text
     page, _ = opened(report(UCA().fit(X), tmp_path / "r.html", X))
     assert "nothing that a component could be unique against" in words_of(page)

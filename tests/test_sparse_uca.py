@@ -42,7 +42,7 @@ def test_planted_features_with_proof(rng):
         assert certificate.proof == "levels"
         assert certificate.proven
         assert certificate.lower <= certificate.upper <= certificate.lower * (1 + 1e-9)
-        assert "no component of 3 features" in certificate.message
+        assert "no component with 3 features" in certificate.message
     assert model.certificate_.lower == pytest.approx(model.explained_variance_[0], rel=1e-9)
     assert np.all(model.background_variance_ <= model.bounds_ * (1 + 1e-9))
 
@@ -148,7 +148,7 @@ def test_what_it_is_made_of_is_told(rng):
     text = str(SparseUCA(1, n_nonzero=3).fit(target, backgrounds={"control": background}).summary())
     assert text.startswith("Sparse Unique Component Analysis: target 200 x 12, 1 background")
     assert "UC1: gene" in text
-    assert "Proven: no component of 3 features" in text
+    assert "Proven: no component with 3 features" in text
 
 
 SIZES = (1, 2, 3, 5, 12)
@@ -334,7 +334,7 @@ class TestElsewhere:
         told = good("fit", tmp_path / "t.csv", "-b", tmp_path / "b.csv", "--sparse", 3, "-k", 1, "-o", out).output
         (named,) = (line for line in told.splitlines() if line.startswith("UC1:"))
         assert {part.split()[0] for part in named.removeprefix("UC1: ").split(", ")} == {"gene1", "gene4", "gene7"}
-        assert "Proven: no component of 3 features" in told
+        assert "Proven: no component with 3 features" in told
         found = json.loads((out / "summary.json").read_text())
         assert {part["feature"] for part in found["components"][0]["leading"]} == {"gene1", "gene4", "gene7"}
         weights = pd.read_csv(out / "components.csv", index_col="feature")["UC1"]
@@ -347,7 +347,7 @@ class TestElsewhere:
         proven = SparseUCA(2, n_nonzero=3).fit(data[0], backgrounds=data[1])
         page = proven.report(tmp_path / "r.html", data[0], backgrounds=data[1]).read_text()
         assert "proven optimal for these rows" in page
-        assert "Proven: no component of 3 features" in page
+        assert "Proven: no component with 3 features" in page
         assert "chosen by search: there is no contrast to vary" in page
         test = uniqueness_test(*data, n_components=2, model=SparseUCA(n_nonzero=4), n_splits=2)
         with pytest.raises(ValueError, match="test was made with n_nonzero=4, but the model has 3"):

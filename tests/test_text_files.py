@@ -60,7 +60,7 @@ class TestEncodings:
             (gzip.compress(b"a,b\n1,2\n"), "compressed: call it .csv.gz"),
             (b"\xd0\xcf\x11\xe0old", "an old Excel file: save it as .xlsx"),
             (b"PAR1", "a parquet file"),
-            (b"a,b\n\x00\x01", "is not text: it holds bytes that no text has"),
+            (b"a,b\n\x00\x01", "is not text: it holds bytes that do not occur in text"),
         ],
     )
     def test_what_is_no_text_is_called_what_it_is(self, tmp_path, content, told):
@@ -68,7 +68,7 @@ class TestEncodings:
             read_table(put(tmp_path, content))
 
     def test_broken_gzip(self, tmp_path):
-        with pytest.raises(TableError, match="is no whole gzip file"):
+        with pytest.raises(TableError, match="is not a complete gzip file"):
             read_table(put(tmp_path, gzip.compress(b"a,b\n1,2\n" * 99)[:-12], "t.csv.gz"))
 
 

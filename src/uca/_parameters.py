@@ -77,7 +77,7 @@ def check_bound(bound: Any, names: Sequence[str]) -> Array | None:
     try:
         values = np.asarray(bound, dtype=float)
     except (TypeError, ValueError):
-        raise ValueError(f"bound must be 'mean', a number, or one number a background; got {bound!r}") from None
+        raise ValueError(f"bound must be 'mean', a number, or one number per background; got {bound!r}") from None
     if values.ndim > 1 or (values.ndim == 1 and len(values) != len(names)):
         raise ValueError(
             f"bound has shape {values.shape}, but there are {len(names)} backgrounds: give one number each"

@@ -24,10 +24,10 @@ def pool(*backgrounds: Backgrounds, center: bool = False) -> Any:
     *backgrounds : arrays or tables with the same features; or one list, tuple or dict of them
         Columns of tables are matched by name.
     center : bool, default=False
-        Take each background about its own mean before stacking. Without, differences in means between the backgrounds are
-        part of the pooled variation, and components may not follow them; with it, only what varies *within* backgrounds is
-        held against the target. Center where those differences say nothing about the target (backgrounds of other speakers,
-        batches or sites than the target's); leave them in where they are a nuisance that the target has too. It
+        Centre each background on its own mean before stacking. Otherwise differences in means between the backgrounds
+        are part of the pooled variation, and components avoid them; with it, only what varies *within* backgrounds is
+        compared with the target. Centre if those differences say nothing about the target (backgrounds from speakers,
+        batches or sites other than the target's); leave them in if they are a nuisance that the target has too. It
         can help or hurt: try both on labels that you trust. The result is float and dense, so sparse matrices
         are refused.
 
@@ -91,7 +91,7 @@ def _centred(table: Any, label: str) -> Any:
     """A table about its own column means, of the same kind; missing values are left out of the means and stay."""
     if sparse.issparse(table) or sparse.issparse(getattr(table, "_meta", None)):
         raise TypeError(
-            f"{label} is sparse, and rows about their mean are not: pass center=False, or dense rows where they fit"
+            f"{label} is sparse, and centred rows would not be: pass center=False, or dense rows if they fit in memory"
         )
     kind = type(table).__module__.split(".")[0]
     if kind == "polars":

@@ -259,7 +259,9 @@ def check_same_columns(X: Any, columns: Sequence[Any] | None, label: str) -> Non
     """Refuse what has columns of another name or order and cannot be reordered."""
     own = get_columns(X)
     if own is not None and columns is not None and own != list(columns):
-        raise ValueError(f"{label} was gathered with other columns, or in another order: {some(own)}; gather it anew")
+        raise ValueError(
+            f"{label} was collected with other columns, or in another order: {some(own)}; collect it again"
+        )
 
 
 DROP = "Correct or drop those rows or features first."

@@ -89,7 +89,7 @@ def compare(
     groups : sequence of shape (n,), optional
         Rows that belong together (one animal, one person) and stay on one side of every fold.
     n_nonzero : int, optional
-        Also :class:`uca.SparseUCA` with so many features a component; what it finds is not proven here.
+        Also :class:`uca.SparseUCA` with that many features per component; what it finds is not proven here.
     missing : {"error", "em"}, default="error"
         As in :class:`uca.UCA`.
     on_method : callable, optional
@@ -125,7 +125,7 @@ def separation(
     known = labels != ""
     classes, y = np.unique(labels[known], return_inverse=True)
     if len(classes) < 2:
-        raise ValueError(f"labels must tell at least two kinds of rows apart; got {classes.tolist()}")
+        raise ValueError(f"labels must have at least two different values; got {classes.tolist()}")
     scores = StandardScaler().fit_transform(np.asarray(scores, dtype=float)[known])
     judged = judge(scores, y, None if groups is None else as_text(groups)[known], seed=seed)
     return {

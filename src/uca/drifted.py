@@ -50,7 +50,7 @@ class Alarm:
 
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """Result of :func:`uca.drift`; ``print`` it for the table. Arrays have one row a dataset, one column a component.
+    """Result of :func:`uca.drift`; ``print`` it for the table. Arrays have one row per dataset, one column per component.
 
     Attributes
     ----------
@@ -67,7 +67,7 @@ class Drift:
         ``variance / fitted`` with its interval. NaN where the fit predicts nothing.
     shift, shift_low, shift_high : array of shape (d, k)
         Mean of the new rows less that of the fit, in SDs (roots of ``fitted``), with its interval. NaN with
-        ``center=False``, which knows no means.
+        ``center=False``, which uses no means.
     variance_pvalues, shift_pvalues : array of shape (d, k)
         Of each comparison by itself.
     alpha : float
@@ -92,7 +92,7 @@ class Drift:
 
     @property
     def alarms(self) -> tuple[Alarm, ...]:
-        """Every comparison whose interval leaves out no change, targets first; empty where all is as in the fit."""
+        """Every comparison whose interval excludes no change, target first; empty if all is as in the fit."""
         out = []
         for i, dataset in enumerate(self.datasets):
             for j, component in enumerate(self.components):
@@ -129,7 +129,7 @@ class Drift:
             told = f"nothing has moved beyond chance along {', '.join(self.components)} in {', '.join(self.datasets)}"
         blind = np.argwhere(~np.isfinite(self.ratio))
         for i, j in blind.tolist():
-            told += f"; for {self.datasets[i]!r} along {self.components[j]} the fit predicts nothing to compare with"
+            told += f"; for {self.datasets[i]!r} along {self.components[j]} the fit has no usable prediction to compare with"
         return f"{told[0].upper()}{told[1:]} (all comparisons together at level {self.alpha:g})."
 
     def summary(self) -> Summary:

@@ -69,12 +69,12 @@ class Certificate:
     message : str
         The same in words.
     proven : bool
-        Whether both bounds are proven. The upper one is not where data is known through products alone: then it is that of
-        an iterative eigen-solver, which may have missed a direction. The lower one is not where the bounds leave no room
-        for rounding, as a background does that varies alike in all directions.
+        Whether both bounds are proven. The upper one is not if data is known through products alone: then it comes from
+        an iterative eigen-solver, which may have missed a direction. The lower one is not if the bounds leave no room for
+        rounding error, as with a background that varies equally in all directions.
     allowance : float
-        What building covariances from the data may have cost, in the units of the bounds. Both bounds have made room for
-        it, so that they hold for the sample covariances of the numbers passed in.
+        How large the rounding error of the covariances may be, in the units of the bounds. Both bounds
+        allow for it, so they hold for the sample covariances of the numbers passed in.
     estimated : bool
         Whether covariances were estimated because values are missing (``missing="em"``). The bounds then hold for the
         estimates.

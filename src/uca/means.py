@@ -82,16 +82,16 @@ class MeanDifferences:
 
     @property
     def short(self) -> str:
-        """The fact alone, in a sentence; empty where no difference is large."""
+        """Which means differ, in one sentence; empty if no difference is large."""
         return self._fact(None)
 
     @property
     def sentence(self) -> str:
-        """The fact, what looks at means, and the design that brings them into view; empty where no difference is large."""
+        """Which means differ, what to use for that, and a design that shows it; empty if no difference is large."""
         return self.told()
 
     def told(self, feature_names: Sequence[str] | None = None) -> str:
-        """The sentence with other names of the features than those of the fit."""
+        """The sentence with feature names other than those of the fit."""
         fact = self._fact(feature_names, listed=True)
         return f"{fact} {ELSEWHERE} {DESIGN}" if fact else ""
 

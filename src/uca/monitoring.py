@@ -67,9 +67,9 @@ def drift(
         New rows of some or all backgrounds, under their names in the fit. A list or an array where all are given, in order.
     groups : sequence of length n, or dict of name -> sequence, optional
         Which rows belong together (hours, shifts, batches): those of ``X``, or by name, with ``"target"`` for ``X``.
-        Without, rows count as independent, and readings that are not will raise false alarms.
+        Without it, rows count as independent, and readings that are not will raise false alarms.
     alpha : float, default=0.01
-        Probability of any alarm where nothing has changed.
+        Probability of any alarm if nothing has changed.
 
     Returns
     -------

@@ -39,8 +39,8 @@ def save(model: Any, path: Any) -> Path:
     Parameters
     ----------
     model : UCA, SparseUCA, CPCA, CPCAPlusPlus or ContrastivePipeline
-        A fitted model. After ``partial_fit`` the solution is kept, not the sums behind it: a loaded model gives scores, but
-        a stream begins anew. Of a pipeline the steps may be any of scikit-learn's; its cache (``memory``) is not kept.
+        A fitted model. After ``partial_fit`` the solution is kept, not the sums behind it: a loaded model gives scores,
+        but a stream starts again. Of a pipeline the steps may be any of scikit-learn's; its cache (``memory``) is not kept.
     path : path
         Usually ``something.skops``. An existing file is replaced, in one step.
 
@@ -83,7 +83,7 @@ def load(path: Any) -> Any:
     Raises
     ------
     ValueError
-        If the file is damaged, names a type that a model does not consist of, or holds something else than a model.
+        If the file is damaged, names a type that does not occur in models, or does not hold a model.
 
     Warns
     -----
@@ -138,8 +138,8 @@ def _dump(model: Any) -> bytes:
     unknown = _unknown(skops.get_untrusted_types(data=data))
     if unknown:
         raise TypeError(
-            f"the model holds {', '.join(unknown)}, which a model file may not: use plain numbers and text as parameters "
-            "(verbose=False instead of a function, random_state as a number), fit on numpy arrays or tables, and "
+            f"the model holds {', '.join(unknown)}, which a model file may not hold: use plain numbers and text as "
+            "parameters (verbose=False instead of a function, random_state as a number), fit on numpy arrays or tables, and "
             "use steps of scikit-learn in a pipeline, without functions of your own"
         )
     return data
@@ -161,7 +161,7 @@ def _construct(path: Path) -> Any:
     except Exception as error:  # a damaged file can fail in any way that zip, JSON, numpy or skops know
         raise ValueError(f"{path} is not a model file, or is damaged ({type(error).__name__}: {error})") from error
     raise ValueError(
-        f"{path} names types that no model consists of: {', '.join(unknown)}. It was not loaded; "
+        f"{path} names types that do not occur in models: {', '.join(unknown)}. It was not loaded; "
         "get the file from a source you trust"
     )
 

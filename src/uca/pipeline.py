@@ -36,15 +36,15 @@ class ContrastivePipeline(Pipeline):
 
     A plain ``Pipeline`` transforms the target on its way to :class:`~uca.UCA` and hands backgrounds over as they are, so
     that the two end up in different units or spaces. Here every step is fitted to the target alone, and then transforms
-    the target *and* every background; a step whose ``fit`` takes ``backgrounds`` gets them as they are at that point.
-    Names are kept. All else is scikit-learn's: parameters as ``step__parameter``, ``clone``, searches, ``set_output``,
-    ``memory``, slices, ``"passthrough"``. No metadata routing needs to be switched on; where it is, ``backgrounds`` is
-    requested.
+    the target *and* every background; a step whose ``fit`` takes ``backgrounds`` gets them as transformed so far. Names
+    are kept. Everything else is scikit-learn's: parameters as ``step__parameter``, ``clone``, searches, ``set_output``,
+    ``memory``, slices, ``"passthrough"``. Metadata routing need not be switched on; if it is, ``backgrounds``
+    is requested.
 
     Parameters
     ----------
     steps : list of (name, estimator)
-        As in ``sklearn.pipeline.Pipeline``; ``ContrastivePipeline(pipeline.steps)`` is a pipeline that you have.
+        As in ``sklearn.pipeline.Pipeline``; ``ContrastivePipeline(pipeline.steps)`` converts an existing one.
     memory : str or joblib.Memory, optional
         Where fitted steps before the last are cached, with the backgrounds that they were given. Steps are copied before
         they are fitted then, as in scikit-learn.
@@ -74,7 +74,7 @@ class ContrastivePipeline(Pipeline):
     In a search, ``GridSearchCV(pipeline, grid).fit(X, y, backgrounds={...})``, rows of the target are split and every
     background goes to every fit whole. Pass a dict or a list: scikit-learn splits a bare array that has as many rows as X.
 
-    If fitting fails or is interrupted, the pipeline and its steps stay as they were.
+    If fitting fails or is interrupted, the pipeline and its steps are unchanged.
 
     Examples
     --------
@@ -102,7 +102,7 @@ class ContrastivePipeline(Pipeline):
         return super().get_metadata_routing().add_self_request(own)
 
     def fit(self, X: Rows, y: Any = None, *, backgrounds: Backgrounds = None, **params: Any) -> Self:
-        """Fit every step to the target, taking the backgrounds along.
+        """Fit every step to the target, and take the backgrounds through the same steps.
 
         Parameters
         ----------

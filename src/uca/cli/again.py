@@ -43,7 +43,7 @@ def read_again(result: Path, model: ContrastiveTransformer) -> Study:
         if not locate(file).path.exists():
             raise ValueError(
                 f"{file}, from which {result} was made, is not there: put it back, or run uca fit again. Without it, "
-                "loadings and variance can be drawn"
+                "only loadings and variance can be drawn"
             )
     study = read_study(request)
     _check_same(result, model, study)

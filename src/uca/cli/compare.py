@@ -32,7 +32,7 @@ def compare(
     n_components: o.NComponents = 2,
     labels: o.Labels = None,
     groups: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="rows that belong together stay on one side of each fold")
+        str | None, typer.Option(metavar="COLUMN", help="rows that belong together stay in the same fold")
     ] = None,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for scores and metrics")
@@ -111,7 +111,9 @@ def _show(content: dict[str, Any], out: Path | None) -> None:
     rows = [(row["method"], *(_number(row.get(name)) for name in names), row["note"]) for row in content["methods"]]
     print_table(["method", *map(_heading, names)], rows, last="")
     if content["labels"] is not None:
-        line(f"AUC, ARI and silhouette tell how well the scores tell {content['labels']!r}, which no method was shown")
+        line(
+            f"AUC, ARI and silhouette measure how well the scores separate {content['labels']!r}; no method saw these labels"
+        )
     if out is not None:
         line(f"wrote {out}: {', '.join(FILES)}")
 

@@ -179,7 +179,9 @@ def check_named(names: Sequence[str], raws: Sequence[Raw]) -> None:
     for name in names:
         if not any(_present([name], raw) for raw in raws):
             if any(name in row_names(raw) for raw in raws):
-                told = f"no file has a column {name!r}, but a row of that name: if features are rows, turn the files"
+                told = (
+                    f"no file has a column {name!r}, but a row has that name: if features are rows, transpose the files"
+                )
                 raise usage_error(told, (Hint("transpose", (True,)),))
             near = closest(name, raws[0].names)
             raise usage_error(f"no file has a column {name!r}{f'; did you mean {near!r}?' if near else ''}")

@@ -30,11 +30,13 @@ ERROR, OWN, ROWS = Missing("error"), Scale("own"), BoundOn("rows")
 NComponents = Annotated[int, typer.Option("--n-components", "-k", min=1, help="number of components")]
 Labels = Annotated[
     str | None,
-    typer.Option(metavar="FILE|COLUMN", help="labels of the target's rows, for colours and metrics; never fitted on"),
+    typer.Option(
+        metavar="FILE|COLUMN", help="labels of the target's rows, for colours and metrics; not used in the fit"
+    ),
 ]
 Groups = Annotated[
     str | None,
-    typer.Option(metavar="COLUMN", help="subjects of the rows, in every table: equal values are one subject"),
+    typer.Option(metavar="COLUMN", help="column of subjects, in every table: rows with equal values are one subject"),
 ]
 ScaleBy = Annotated[
     Scale,
@@ -43,7 +45,7 @@ ScaleBy = Annotated[
     ),
 ]
 Sparse = Annotated[
-    int | None, typer.Option("--sparse", min=1, metavar="N", help="components of at most N features, with a proof")
+    int | None, typer.Option("--sparse", min=1, metavar="N", help="components with at most N features, with a proof")
 ]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for scripts")]
 Debug = Annotated[bool, typer.Option("--debug", help="show where an error comes from")]
@@ -67,9 +69,9 @@ class Tables:
             "--background", "-b", metavar="[NAME=]FILE|VALUE", help="a background: a file, or with --by a group"
         ),
     ] = field(default_factory=list)
-    by: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="the column that tells groups apart, in one table")
-    ] = None
+    by: Annotated[str | None, typer.Option(metavar="COLUMN", help="the column of groups, if all are in one table")] = (
+        None
+    )
     target: Annotated[
         str | None, typer.Option("--target", metavar="VALUE", help="with --by: the group that is the target")
     ] = None
@@ -91,20 +93,22 @@ class Columns:
     drop: Annotated[list[str], typer.Option(metavar="COLUMN", help="a column to leave out; may be repeated")] = field(
         default_factory=list
     )
-    missing: Annotated[Missing, typer.Option("--missing", help="missing values; em: estimate without them")] = ERROR
+    missing: Annotated[
+        Missing, typer.Option("--missing", help="what to do with missing values; em: estimate without them")
+    ] = ERROR
     na: Annotated[list[str], typer.Option("--na", metavar="WORD", help="a word that means missing, such as n.d.")] = (
         field(default_factory=list)
     )
     decimal: Annotated[
-        str | None, typer.Option("--decimal", metavar="MARK", help="the decimal mark, where it is not recognised")
+        str | None, typer.Option("--decimal", metavar="MARK", help="the decimal mark, if it is not recognised")
     ] = None
     thousands: Annotated[
         str | None, typer.Option("--thousands", metavar="MARK", help="the mark between thousands, as in 150,000")
     ] = None
-    transpose: Annotated[bool, typer.Option("--transpose", help="features are the rows of the files: turn them")] = (
+    transpose: Annotated[bool, typer.Option("--transpose", help="features are rows of the files: transpose them")] = (
         False
     )
-    no_header: Annotated[bool, typer.Option("--no-header", help="files begin with data, not with names")] = False
+    no_header: Annotated[bool, typer.Option("--no-header", help="files have no row of names")] = False
 
     @property
     def parameters(self) -> dict[str, Any]:
@@ -117,21 +121,25 @@ class Model:
     """What is fitted."""
 
     scale: ScaleBy = OWN
-    components: Annotated[Kind, typer.Option(help="whether only the first or every component is bound")] = Kind.joint
+    components: Annotated[Kind, typer.Option(help="whether the bounds apply to the first component or to all")] = (
+        Kind.joint
+    )
     bound: Annotated[
         float | None, typer.Option(help="variance allowed in each background (default: what a random direction has)")
     ] = None
     bound_on: Annotated[
-        BoundOn, typer.Option("--bound-on", help="rows that keep the bound: those given, or new ones (slower)")
+        BoundOn,
+        typer.Option("--bound-on", help="rows in which the bound should hold: those given, or new ones (slower)"),
     ] = ROWS
     sparse: Sparse = None
     time_limit: Annotated[
-        float, typer.Option("--time-limit", min=0.0, metavar="SECONDS", help="for the proof of --sparse components")
+        float,
+        typer.Option("--time-limit", min=0.0, metavar="SECONDS", help="time for the proof of --sparse components"),
     ] = 60.0
 
     def __post_init__(self) -> None:
         if self.sparse is not None and self.on_new_rows:
-            raise usage_error("--sparse has no --bound-on 'new rows': leave one of them out")
+            raise usage_error("--sparse and --bound-on 'new rows' cannot be combined: leave one of them out")
 
     def make(self, **parameters: Any) -> BoundedTransformer:
         """The model that is fitted, with the given parameters."""

@@ -50,7 +50,7 @@ def plot(
       uca plot result scores -c 1 -c 2 -o scores.pdf
     """
     if not result.is_dir():
-        raise usage_error(f"{result} is no folder; give the one that uca fit wrote")
+        raise usage_error(f"{result} is not a folder; give the one that uca fit wrote")
     out = result / f"{kind.value}.png" if out is None else out
     figure = new_figure()
     _check(figure, kind.value, component or [], out, force)
@@ -76,7 +76,12 @@ def _check(figure: object, kind: str, components: list[int], out: Path, force: b
     """Refuse, before any work, what cannot be drawn or written."""
     wanted = KINDS[kind].components
     if components and len(components) != wanted:
-        raise usage_error(f"{kind} takes {wanted or 'no'} component{'s' if wanted > 1 else ''}: -c, from 1")
+        how = (
+            f"{wanted} component{'s' if wanted > 1 else ''}: give -c for each, counting from 1"
+            if wanted
+            else "no components (-c)"
+        )
+        raise usage_error(f"{kind} takes {how}")
     known = figure.canvas.get_supported_filetypes()  # type: ignore[attr-defined]
     if out.suffix[1:].lower() not in known:
         raise usage_error(f"-o {out}: the format is taken from the end of the file name; choose .png, .svg or .pdf")

@@ -49,11 +49,11 @@ def uniqueness(
             min=1, help="random halvings of the rows (default: 10 to 100, as the p-value needs)", show_default=False
         ),
     ] = None,
-    alpha: Annotated[float, typer.Option(help="level of the test; intervals cover the rest")] = e.ALPHA,
+    alpha: Annotated[float, typer.Option(help="level of the test; intervals have confidence 1 - level")] = e.ALPHA,
     resamples: Annotated[
         int, typer.Option(min=0, help=f"resamples of a bootstrap, {MIN_RESAMPLES} or more; 0: none")
     ] = 0,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the halvings and resamples")] = e.SEED,
+    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="random seed of the halvings and resamples")] = e.SEED,
     jobs: Annotated[int, typer.Option(help="workers; -1: one for each core. The result is the same")] = 1,
     out: Annotated[
         Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the result and its figure")
@@ -81,7 +81,7 @@ def uniqueness(
     _check(alpha, resamples, jobs)
     if resamples and how.sparse is not None:
         raise usage_error(
-            "--resamples is not for --sparse components, whose features are chosen anew in every resample"
+            "--resamples and --sparse cannot be combined: features would be chosen again in every resample"
         )
     if out is not None:
         check_folder(out, FILES, output.force)

@@ -38,7 +38,7 @@ class LondonFaces:
 
 @dataclass(frozen=True)
 class FaceStudy(ContrastiveDataset):
-    """A contrastive dataset of faces; ``person`` tells which rows belong together, ``synthetic`` whether they are drawn."""
+    """A contrastive dataset of faces; ``person`` says which rows belong together, ``synthetic`` whether they are drawn."""
 
     person: Array
     synthetic: bool
@@ -80,7 +80,7 @@ def london_study(faces: LondonFaces, *, lighting: bool = True, random_state: Any
 
 
 def synthetic_study(*, n_people: int = 100, lighting: bool = True, random_state: Any = 0) -> FaceStudy:
-    """The same story on parametric faces: identity in everybody, the smile only in the target."""
+    """The same story on parametric faces: identity in all datasets, the smile only in the target."""
     rng = check_random_state(random_state)
     identities = rng.standard_normal((n_people, 6))
     target = np.arange(n_people // 2)

@@ -268,7 +268,7 @@ class ContrastiveTransformer(Distances, TransformerMixin, BaseEstimator):
         return self.representation
 
     def chosen(self) -> str:
-        """What the fit chose by itself, in words; empty where there was nothing to choose."""
+        """What the fit chose by itself, in words; empty if there was nothing to choose."""
         return ""
 
     def _check_parameters(self) -> None:

@@ -82,7 +82,7 @@ class CPCA(ContrastiveTransformer):
     alphas_ : array of shape (t,)
         The values that were tried.
     affinity_ : array of shape (t, t)
-        How alike two values show the target: product of the cosines of the principal angles between the subspaces that
+        How similarly two values show the target: product of the cosines of the principal angles between the subspaces that
         the target's scores span.
     results_ : tuple of ContrastiveResult
         One for each selected (or given) alpha, in ascending (or given) order.

@@ -164,7 +164,7 @@ def _sliceable(array: Any, label: str) -> Any:
     """Rows of which some can be taken."""
     if is_dask(array):
         raise TypeError(
-            f"{label} is a dask collection, of which bound_on='new rows' cannot hold out rows: choose on rows in memory, "
+            f"{label} is a dask collection, from which bound_on='new rows' cannot hold out rows: choose on rows in memory, "
             "with uca.inference.choose_restriction(X, backgrounds), and pass the result as bound_on"
         )
     if sparse.issparse(array):

@@ -25,7 +25,7 @@ NO_PREDICTION = "no usable prediction: the bound holds for these rows only"
 
 
 class NewRowsWarning(UserWarning):
-    """New background rows are expected to vary more than twice the bound, along a component that keeps it in the fit."""
+    """New background rows are expected to vary more than twice the bound, along a component that respects it in the fit."""
 
 
 def is_far(expected: Any, bounds: Any) -> Array:
@@ -64,8 +64,8 @@ def with_expectation(
         if told:
             far = "are expected to exceed them" if np.isfinite(expected[i]).all() else "may exceed them by far"
             warnings.warn(
-                f"the bounds hold for these rows, and new ones {far}: {'; '.join(told)}. More rows of the background, or "
-                "fewer features, bring the two together; UCA(bound_on='new rows') holds the fit back",
+                f"the bounds hold for these rows, but new rows {far}: {'; '.join(told)}. More rows of the background, or "
+                "fewer features, bring the two together; UCA(bound_on='new rows') aims at bounds that hold in new rows",
                 NewRowsWarning,
                 stacklevel=6,
             )
@@ -88,4 +88,4 @@ def _for_these_rows(component: str, names: Sequence[str], expected: Array, bound
         times = expected[j] / bounds[j] if bounds[j] > 0 else np.inf
         new = f"about {about(times)} times the bound" if np.isfinite(times) else NO_PREDICTION
         told.append(f"{label_of(names[j])} ({n_rows[j]} rows): {new}")
-    return f"That is for these rows. Expected along {component} in new rows of {'; of '.join(told)}."
+    return f"This refers to these rows. Expected along {component} in new rows of {'; of '.join(told)}."

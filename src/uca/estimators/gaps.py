@@ -22,7 +22,7 @@ from ..operators.representations.representation import Representation
 
 MISSING = ("error", "em")
 SPEAKS_OF = (
-    "This speaks of covariances that were estimated (missing='em'): values are missing, and how far the estimates are from "
+    "This refers to estimated covariances (missing='em'): values are missing, and how far the estimates are from "
     "the covariances of complete rows is not part of it."
 )
 

@@ -121,8 +121,8 @@ class Distances:
         """
         if not self.to_numpy().background_names_:
             raise ValueError(
-                f"this {type(self).__name__} was fitted without backgrounds: there is none to be far from. Pass backgrounds "
-                "to fit, or use score_samples, which then compares rows with the target"
+                f"this {type(self).__name__} was fitted without backgrounds: there is none to measure distances from. "
+                "Pass backgrounds to fit, or use score_samples, which then compares rows with the target"
             )
         return _squared(self, X, range(1, 1 + len(self.background_names_)), lambda squared: squared)
 
@@ -151,7 +151,7 @@ def reference_of(model: Any) -> Reference:
     if found is not None:
         return found
     if model.to_numpy().n_samples_ is None:
-        why = "it was fitted on matrices, which do not tell how many rows are behind them: fit it on rows"
+        why = "it was fitted on matrices, which do not say how many rows they come from: fit it on rows"
     else:
         why = "it was fitted by an older version of the package: fit it again"
     raise ValueError(f"this {type(model).__name__} cannot compare new rows with those of its fit: {why}")

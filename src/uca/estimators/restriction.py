@@ -30,7 +30,7 @@ class TradeOff:
     n_leading : tuple of int or None
         Leading directions of the target that each is confined to; None: all.
     factors : array of shape (g,)
-        What each multiplies the bounds with.
+        What each multiplies the bounds by.
     target : array of shape (g,)
         Variance in held-out rows of the target, the mean over folds.
     background : array of shape (g, m)
@@ -40,7 +40,7 @@ class TradeOff:
     names : tuple of str
         Of the backgrounds.
     n_folds, n_repeats : int
-        Parts that the rows (or subjects) were dealt into, and how often.
+        Parts that the rows (or subjects) were divided into, and how often.
     """
 
     n_leading: tuple[int | None, ...]
@@ -87,9 +87,9 @@ class Restriction:
     n_leading : int or None
         How many leading eigenvectors of the target's covariance components are made of; None: all directions.
     factor : float
-        What every bound is multiplied with. Of a fitted model it is the factor that was used: larger than what was asked
-        for where tighter bounds would cost the target more than they take from the backgrounds, in proportion, and larger
-        than 1 where no direction among the leading ones keeps the bounds.
+        What every bound is multiplied by. In a fitted model it is the factor that was used: larger than asked for
+        if tighter bounds would cost the target more than they take from the backgrounds, in proportion, and larger
+        than 1 if no direction among the leading ones respects the bounds.
     trade_off : TradeOff or None
         What it was chosen from; None where it was given.
     """
@@ -115,10 +115,10 @@ class Restriction:
     def sentence(self) -> str:
         """The restriction in words, with what it gives on held-out rows."""
         if self.n_leading is None and self.factor == 1.0:
-            told = "Not held back for new rows: all directions, bounds as they are."
+            told = "Not restricted for new rows: all directions, bounds as they are."
         else:
             where = "all directions" if self.n_leading is None else f"{_leading(self.n_leading)} of the target"
-            told = f"Held back for new rows: {where}, bounds times {self.factor:.3g}."
+            told = f"Restricted for new rows: {where}, bounds times {self.factor:.3g}."
         if self.trade_off is None:
             return told
         i = self.trade_off.best
@@ -128,14 +128,12 @@ class Restriction:
                 self.trade_off.names, self.trade_off.background[i], self.trade_off.bounds, strict=True
             )
         )
-        kept = (
-            "" if self.trade_off.excess.min() <= 1.0 else " Nothing that was tried keeps every bound on held-out rows."
-        )
+        kept = "" if self.trade_off.excess.min() <= 1.0 else " No candidate respects every bound on held-out rows."
         target = f"{self.trade_off.target[i]:.4g} in the target"
         return f"{told} On held-out rows: {target}, {found}.{kept}"
 
     def summary(self) -> Summary:
-        """The sentence, and a table of what was to choose from: for every number of directions the best factor."""
+        """The sentence, and a table of the candidates: for every number of directions the best factor."""
         if self.trade_off is None:
             return Summary(self.sentence)
         t = self.trade_off
@@ -204,7 +202,7 @@ def _factor(used: Array, bounds: Array, otherwise: float) -> float:
 
 def _told(n_leading: int | None, factor: float) -> str:
     if n_leading is None and factor == 1.0:
-        return "This speaks of these rows."
+        return "This refers to these rows."
     where = "" if n_leading is None else f"components made of {_leading(n_leading)} of the target, "
-    told = f"This speaks of these rows and of a problem held back for new ones: {where}bounds times {factor:.3g}."
-    return f"{told} No direction there keeps the bounds themselves." if factor > 1 + 1e-9 else told
+    told = f"This refers to these rows and to a problem restricted for new ones: {where}bounds times {factor:.3g}."
+    return f"{told} No direction there respects the bounds themselves." if factor > 1 + 1e-9 else told

@@ -155,11 +155,11 @@ class Covariances:
         return SparseProblem(matrices[0], matrices[1:][held] / self.bounds[held][:, np.newaxis, np.newaxis], k)
 
     def _infeasible(self, k: int, held: Array) -> str:
-        told = f"no direction of {_features(k)} that was tried keeps the bounds"
+        told = f"no direction with {_features(k)} that was tried respects the bounds"
         if self.entries.p > MANY:
             return f"{told}: raise n_nonzero or the bound"
         works = smallest_feasible(self._problem(k, held))
-        return f"{told}: n_nonzero={works} is the smallest number that was found to; or raise the bound"
+        return f"{told}: n_nonzero={works} is the smallest number found that does; or raise the bound"
 
     def _certificate(self, result: DualResult, outcome: Outcome, lambdas: Array, k: int) -> SparseCertificate:
         """``lambdas`` are those at which the upper bound was computed."""
@@ -174,13 +174,13 @@ class Covariances:
             status = own.status
         if status == Status.OPTIMAL:
             message = (
-                f"Proven: no component of {_features(k)} within the bounds has more variance in the target; "
+                f"Proven: no component with {_features(k)} within the bounds has more variance in the target; "
                 f"{_PROVED[outcome.proof]}."
             )
         else:
             why = " (the proof ran out of time: raise time_limit)" if outcome.out_of_time else ""
             message = (
-                f"Not proven to be the best: others of {_features(k)} can have at most "
+                f"Not proven to be the best: others with {_features(k)} can have at most "
                 f"{100 * (upper / own.lower - 1):.1f} % more variance in the target, {_PROVED[outcome.proof]}{why}."
             )
         return SparseCertificate(

@@ -47,7 +47,7 @@ class SparseUCA(BoundedTransformer):
     time_limit : float, default=60.0
         Seconds for the proofs of all components together. The search itself is not cut short.
     random_state : int, RandomState or None, default=None
-        Not used: the search has no chance in it. Kept for the conventions of the other estimators.
+        Not used: the search is deterministic. Kept for consistency with the other estimators.
     verbose : bool, default=False
         Log what is proven.
 
@@ -60,12 +60,13 @@ class SparseUCA(BoundedTransformer):
     certificate_ : SparseCertificate
         For the first component; ``certificates_`` has all.
     explained_variance_, background_variance_, lambdas_, component_lambdas_, eigenvalues_, bounds_ and others
-        As in :class:`uca.UCA`. ``expected_background_variance_`` is None: a formula does not know how many choices of
-        features were tried. :func:`uca.inference.expected_background_variance` repeats the search without some rows.
+        As in :class:`uca.UCA`. ``expected_background_variance_`` is None: the formula does not account for how many
+        choices of features were tried. :func:`uca.inference.expected_background_variance` repeats the search
+        without some rows.
 
     Notes
     -----
-    On standardised data a component of two features keeps the mean bound, 1, only if they are not positively correlated
+    On standardised data a component of two features respects the mean bound, 1, only if they are not positively correlated
     along it in a background, however weakly: a third feature, or a bound of 1.1, gives room.
 
     Later components: the target's covariance is deflated, ``A - A v v'A / v'Av``, which takes out what the component
@@ -214,7 +215,7 @@ class SparseUCA(BoundedTransformer):
         problem = self._fitted_problem() if X is None else self._problem_of(X, backgrounds)
         if problem.held.estimated:
             raise ValueError(
-                "path holds rows out, and values are missing there: fill the gaps first, or fit one n_nonzero"
+                "path measures held-out rows, and values are missing: fill the gaps first, or fit a single n_nonzero"
             )
         # Imported on use and by name: inference stands below the estimators.
         path_of = import_module("uca.inference.sparsity").path_of

@@ -19,9 +19,9 @@ class SparsityPath:
     n_nonzero : integer array of shape (s,)
         Numbers of features, ascending.
     variance : array of shape (s,)
-        Target variance of the first component with so many features, in the rows of the fit.
+        Target variance of the first component with that number of features, in the rows of the fit.
     upper : array of shape (s,)
-        What no other choice of so many features exceeds.
+        What no other choice of that number of features exceeds.
     background_variance : array of shape (s, m)
     support : tuple of arrays
         The features: their names where these are known, their positions otherwise; largest loading first.
@@ -79,7 +79,7 @@ class SparsityPath:
     def sentence(self) -> str:
         """What the columns are, in words."""
         proven = sum(certificate.status == "optimal" for certificate in self.certificates)
-        told = f"{proven} of {len(self.certificates)} proven to be the best with so many features"
+        told = f"{proven} of {len(self.certificates)} proven to be the best with that number of features"
         if self.held_out is None:
             return f"{told}. There are no rows to hold out: path(..., X, backgrounds=...) takes them."
         who = "subjects" if self.grouped else "rows"

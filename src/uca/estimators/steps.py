@@ -35,7 +35,7 @@ class SkippedSteps:
         *first, last = map(repr, self.before)
         names = f"{', '.join(first)} and {last}" if first else last
         return (
-            f"the backgrounds came to step {self.step!r} as they were: a Pipeline takes only the target through the "
+            f"the backgrounds reached step {self.step!r} untransformed: a Pipeline takes only the target through the "
             f"step{'s' if len(self.before) > 1 else ''} before it ({names}). "
             "Use uca.ContrastivePipeline(pipeline.steps).fit(X, backgrounds=...), which takes the backgrounds along"
         )

@@ -96,7 +96,7 @@ def _reason(model: BoundedTransformer) -> str:
     if held_back and (
         model.components == "sequential" or exceeds_bound(model.background_variance_, model.bounds_)[0].any()
     ):
-        return "No direction that the fit was held back to keeps it; see below."
+        return "No direction that the restricted fit allows respects it; see below."
     if model.components == "joint":
         return "Only the first component is bound; components='sequential' bounds them all."
     return "No single direction attains the optimum there; see the certificate."

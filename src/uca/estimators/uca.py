@@ -41,29 +41,29 @@ class UCA(BoundedTransformer):
         in spread survive; it was no better than True there.
     bound : "mean", float, or one float for each background, default="mean"
         Largest variance that the first component may explain in each background. "mean" is what a random direction
-        explains, ``tr(B_j) / p``, which is 1 on standardised data. Numbers may be given in order or by name (a dict).
+        explains on average, ``tr(B_j) / p``: 1 on standardised data. Numbers may be given in order or by name (a dict).
     bound_on : "rows", "new rows" or Restriction, default="rows"
         Which rows the bounds are meant for. "rows" bounds the variance in the rows at hand (the paper). With few rows
-        beside features, new rows exceed that by far; "new rows" holds the fit back so that they do not: to the leading
-        directions of the target, with tighter bounds, both chosen on held-out rows (five folds, twice: at many times the
-        cost). Rows are taken as independent; with repeated rows choose by subject, with
+        relative to features, new rows exceed that by far; "new rows" restricts the fit to avoid this: to the leading
+        directions of the target, with tighter bounds, both chosen on held-out rows (five folds, twice: at many times
+        the cost). Rows are assumed independent; with repeated rows choose by subject, with
         :func:`uca.inference.choose_restriction`, and pass the result.
     components : {"joint", "sequential"}, default="joint"
-        "joint" takes the top eigenvectors of one matrix (the paper); only the first is bound. "sequential" solves again
+        "joint" takes the top eigenvectors of one matrix (the paper); only the first is bounded. "sequential" solves again
         in the orthogonal complement, so that every component respects every bound.
     whiten : bool, default=False
         Divide scores by the target's standard deviation along each component.
     solver : {"auto", "subspace", "root", "lbfgs", "coordinate", "bisection"}, default="auto"
         Algorithm for the multipliers; "coordinate" is the paper's. Every one ends with the same certificate.
     representation : {"auto", "covariance", "reduced", "implicit", "product_svd"}, default="auto"
-        How the data is held: p x p covariances, a reduced form for more features than rows, as it is with products only
-        (sparse data, data that is large both ways), or the paper's product of two factors. "auto" takes the cheapest of
+        How the data is held: p x p covariances, a reduced form for more features than rows, as it is with products
+        only (sparse data, many rows and many features), or the paper's product of two factors. "auto" takes the cheapest of
         the first three; the answer is the same.
     missing : {"error", "em"}, default="error"
         What to do with missing values (NaN, masked values, ``pandas.NA``, NaN stored in a sparse matrix). "error" refuses
         them. "em" estimates the mean and covariance of each dataset by itself, by maximum likelihood for a normal law: of
-        all features where rows are more, of a few factors where they are not. It is for values that are missing at random,
-        not for those below a detection limit. Without gaps it changes nothing. See ``docs/missing-values.md``.
+        all features if there are more rows than features, else of a few factors. It is for values that are missing at
+        random, not for those below a detection limit. Without gaps it changes nothing. See ``docs/missing-values.md``.
     tol : float, default=1e-9
         Certified relative gap at which to stop.
     max_iter : int, default=100
@@ -78,12 +78,12 @@ class UCA(BoundedTransformer):
     ----------
     components_ : array of shape (k, p)
         Orthonormal directions on the standardised features. The largest absolute entry of each is positive. They are the
-        weights that make a score: they also hold features that only cancel what a background shares.
+        weights that make a score: they also include features that only cancel what a background shares.
     patterns_ : array of shape (k, p)
-        What follows the score: by how much each (standardised) feature rises in the target where the score rises by 1,
-        ``A v / (v'Av)``. Read these to say what a component is about.
+        What follows the score: by how much each (standardised) feature rises in the target when the score
+        rises by 1, ``A v / (v'Av)``. Read these to interpret a component.
     pattern_correlations_ : array of shape (k, p), or None
-        Correlation of each feature with the score in the target; None where the spread of features is not known (data that
+        Correlation of each feature with the score in the target; None if the spread of features is not known (data that
         is neither centred nor scaled, and is not held as a covariance).
     lambdas_ : array of shape (m,)
         Multiplier of each background: how much it shapes the components. 0: it does not.
@@ -95,19 +95,19 @@ class UCA(BoundedTransformer):
         Variance of each component in each background, in the rows of the fit.
     expected_background_variance_ : array of shape (k, m), or None
         The same in new rows of each background, centred and scaled as those of the fit: a prediction, made without new
-        rows, for rows that are independent. ``inf`` where it has no use (the fit has used up nine rows in ten). A warning
-        tells where it is above twice the bound. For repeated rows use
-        :func:`uca.inference.expected_background_variance`. None after :meth:`fit_covariance`: matrices do not tell how
-        many rows are behind them; nor where covariances were estimated from rows with gaps.
+        rows, for rows that are independent. ``inf`` if there is no usable prediction (the fit has used up nine rows in ten).
+        A warning says if it is above twice the bound. For repeated rows use
+        :func:`uca.inference.expected_background_variance`. None after :meth:`fit_covariance`: matrices do not say how
+        many rows they come from; also None if covariances were estimated from rows with gaps.
     rows_used_ : array of shape (m,), or None
-        How many rows of each background the first component has used up; beside their number, how far its bound
-        can be trusted in new rows.
+        How many rows of each background the first component has used up; the closer to all rows, the less its
+        bound can be trusted in new rows.
     background_names_ : list of str
     bounds_ : array of shape (m,)
-        The bounds that were asked for; with ``bound_on="new rows"`` those that new rows should keep, while the fit itself
-        kept ``restriction_.factor`` times as much.
+        The bounds that were asked for; with ``bound_on="new rows"`` those that new rows should respect, while the fit
+        itself respects ``restriction_.factor`` times as much.
     restriction_ : Restriction or None
-        How the fit was held back for new rows, with the table that it was chosen from; None with ``bound_on="rows"``. The
+        How the fit was restricted for new rows, with the table that this was chosen from; None with ``bound_on="rows"``. The
         certificate, the multipliers and the eigenvalues are those of the restricted problem.
     mean_, scale_ : array of shape (p,)
         What the target was centred and scaled by. ``scale_`` is 0 for a feature that is constant in the target; such a
@@ -122,7 +122,7 @@ class UCA(BoundedTransformer):
         What :meth:`background_distance`, :meth:`score_samples` and :func:`uca.drift` compare new rows with: rows, means,
         scales and score covariances of target and backgrounds. None after :meth:`fit_covariance`.
     certificate_ : Certificate
-        Proof of how good the first component's problem was solved. Where values are missing it is for estimated covariances:
+        Proof of how well the first component's problem was solved. If values are missing it is for estimated covariances:
         ``certificate_.estimated``.
     certificates_ : tuple of Certificate
         One for each solved problem: one for joint components, k for sequential ones.
@@ -133,7 +133,7 @@ class UCA(BoundedTransformer):
         Rows of the target that have a value; None after :meth:`fit_covariance`.
     n_features_in_ : int
     feature_names_in_ : array of str
-        Only where the target had column names.
+        Only if the target had column names.
     representation_, solver_ : str
         What was used.
 
@@ -214,7 +214,7 @@ class UCA(BoundedTransformer):
     def _check_without_rows(self, what: str) -> None:
         if isinstance(self.bound_on, str) and self.bound_on == "new rows":
             raise ValueError(
-                f"bound_on='new rows' is chosen on held-out rows, and {what} keeps none: choose it on rows in memory with "
+                f"bound_on='new rows' is chosen on held-out rows, and {what} has none: choose it on rows in memory with "
                 "uca.inference.choose_restriction(X, backgrounds), and pass the result as bound_on"
             )
 
@@ -233,8 +233,8 @@ class UCA(BoundedTransformer):
         assert problem.data is not None
         if problem.held.estimated:
             raise ValueError(
-                "bound_on='new rows' is chosen on held-out rows without gaps, and values are missing: choose it on rows "
-                "that are complete, with uca.inference.choose_restriction(X, backgrounds), and pass the result as bound_on"
+                "bound_on='new rows' is chosen on held-out rows without gaps, and values are missing: choose it on "
+                "complete rows, with uca.inference.choose_restriction(X, backgrounds), and pass the result as bound_on"
             )
         return choose(self, problem.data, problem)
 

@@ -46,7 +46,7 @@ def background_influence(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> BackgroundInfluence:
-    """Leave each background out in turn, and pool them all: how do value, multipliers and components move?
+    """Leave each background out in turn, and pool them all: how do value, multipliers and components change?
 
     Parameters
     ----------
@@ -55,8 +55,8 @@ def background_influence(
     n_components : int, optional
         Default: that of the model, or 2; no more than there are features.
     n_resamples : int, default=40
-        How often rows are drawn again for each background that has a multiplier, to see what chance does: two fits each
-        time. At least 39, or 0 for verdicts about these rows alone. Sparse backgrounds are made dense for it.
+        How often rows are resampled for each background with a multiplier above 0, to see what chance does: two fits
+        each time. At least 39, or 0 for verdicts about these rows alone. Sparse backgrounds are made dense for it.
 
     Returns
     -------
@@ -69,9 +69,9 @@ def background_influence(
     the smallest.
 
     Chance. The rows of a background and of the one that takes its place (whose price, multiplier times bound, grows most
-    without it) are dealt out anew to the two, each about its own mean, and one of the two is left out: so far do things
-    move if both are samples of one law. A single background is drawn again by itself. A background can be left out unless
-    the gain or the turn of the components is larger than in nearly all draws (p at most 2.5 % for either).
+    without it) are randomly reassigned to the two, each about its own mean, and one of the two is left out: this is how much
+    things change if both are samples of one law. A single background is resampled by itself. A background can be left out
+    unless the gain or the rotation of the components is larger than in nearly all draws (p at most 2.5 % for either).
 
     Examples
     --------

@@ -19,16 +19,16 @@ LEVEL = 0.05  # chance that a background which can be left out is said to matter
 BY_CHANCE = {
     "redundant": "multiplier 0 in these rows, changes nothing there",
     "replaceable": (
-        "can be left out, one at a time, as far as these rows show (value and components move no more than when rows are "
-        "drawn again)"
+        "can be left out, one at a time, as far as these rows show (value and components change no more than when rows are "
+        "resampled)"
     ),
-    "decisive": "decisive in these rows, without it the components turn by more than 26 degrees (not by chance alone)",
+    "decisive": "decisive in these rows, without it the components rotate by more than 26 degrees (not by chance alone)",
     "counts": "counts (not by chance alone), but without it the components stay within 26 degrees in these rows",
 }
 IN_THESE_ROWS = {
     "redundant": "multiplier 0 in these rows, changes nothing there",
     "replaceable": "can be left out, one at a time, which leaves the attainable variance in these rows as it is",
-    "decisive": "decisive in these rows, without it the components turn by more than 26 degrees",
+    "decisive": "decisive in these rows, without it the components rotate by more than 26 degrees",
     "counts": "counts in these rows, but without it the components stay within 26 degrees",
 }
 
@@ -54,14 +54,14 @@ class BackgroundInfluence:
     subspace_cosines : array of shape (m,)
         Smallest cosine of the principal angles between the spaces of all components.
     pooled_value, pooled_cosine, pooled_subspace_cosine : float
-        The same for one background of all rows stacked; NaN where there is one background, or where no direction keeps the
-        bound in the stack.
+        The same for one background of all rows stacked; NaN where there is one background, or where no direction respects
+        the bound in the stack.
     n_unconverged : int
         Fits that did not reach the tolerance, of those to all rows.
     n_resamples : int
-        How often rows were drawn again for each background; 0: verdicts are about these rows alone.
+        How often rows were resampled for each background; 0: verdicts are about these rows alone.
     gain_pvalues, turn_pvalues : array of shape (m,)
-        How often the attainable variance, and the space of the components, move as far by chance; NaN without resamples.
+        How often the attainable variance, and the space of the components, change as much by chance; NaN without resamples.
     takes_place : tuple of str or None
         For each background, the one whose price grows most without it, with which rows were exchanged.
     redundant, replaceable, decisive : list of str
@@ -95,7 +95,7 @@ class BackgroundInfluence:
         return gain if abs(gain) > NONE else 0.0
 
     def verdict(self, name: str) -> str:
-        """What is to be said of a background; empty for what is none.
+        """The verdict on a background; empty for anything else.
 
         ``"redundant"``: multiplier 0 in these rows. ``"replaceable"``: leaving it out moves the attainable variance and the
         components no more than drawing rows again does. ``"decisive"``: that moves one of them by more than chance, and in
@@ -126,17 +126,17 @@ class BackgroundInfluence:
 
     @property
     def replaceable(self) -> list[str]:
-        """Backgrounds that can be left out, one at a time: that moves things no more than drawing rows again does."""
+        """Backgrounds that can be left out, one at a time: that changes things no more than resampling rows does."""
         return self._with("replaceable")
 
     @property
     def decisive(self) -> list[str]:
-        """Backgrounds that matter by more than chance, and without which the components turn by more than 26 degrees."""
+        """Backgrounds that matter by more than chance, and without which the components rotate by more than 26 degrees."""
         return self._with("decisive")
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One row a background left out, and one for all pooled, as plain numbers."""
+        """One row for each background left out, and one for all pooled, as plain numbers."""
         rows = [
             {
                 "left out": name,
@@ -182,9 +182,9 @@ class BackgroundInfluence:
                 f"(cosine {self.pooled_subspace_cosine:.2f})"
             )
         elif len(self.background_names) > 1:
-            parts.append("pooled, they leave no direction that keeps the smallest of the bounds")
+            parts.append("pooled, they leave no direction that respects the smallest of the bounds")
         if not self.n_resamples:
-            parts.append("sampling error was not looked at (n_resamples=0)")
+            parts.append("sampling error was not assessed (n_resamples=0)")
         if self.n_unconverged:
             parts.append(f"{self.n_unconverged} of the fits did not reach the tolerance, so this is uncertain")
         return ". ".join(part[0].upper() + part[1:] for part in parts) + "."

@@ -48,7 +48,7 @@ class ExpectedVariance:
     n_subjects : tuple of int
         Of target and backgrounds.
     grouped : bool
-        Whether subjects were told apart; else every row counts as one.
+        Whether subjects were given; else every row counts as one.
     """
 
     model: BoundedTransformer
@@ -95,7 +95,7 @@ class ExpectedVariance:
         far = is_far(self.expected[0], model.bounds_)
         if far.any():
             text += " The bound holds for the rows of the fit, not for new ones."
-        return text + ("" if self.grouped else " Rows count as independent: give groups where they are not.")
+        return text + ("" if self.grouped else " Rows are assumed to be independent: give groups if they are not.")
 
     def summary(self) -> Summary:
         """The table and the sentence as text."""
@@ -133,7 +133,7 @@ def expected_background_variance(
     """Variance of the components in background subjects that were left out of the fit.
 
     For independent rows a fit has this already, as ``expected_background_variance_``; with repeated rows that is too low,
-    and this function is what to use.
+    so use this function.
 
     Parameters
     ----------
@@ -142,7 +142,7 @@ def expected_background_variance(
     n_components : int, optional
         Default: that of the model, 2 without one.
     n_folds : int, optional
-        Into how many folds subjects are dealt. Default: one for each subject of the smallest dataset, at most 20.
+        Number of folds of subjects. Default: one for each subject of the smallest dataset, at most 20.
 
     Returns
     -------

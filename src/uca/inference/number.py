@@ -44,7 +44,7 @@ class NumberOfComponents:
     Attributes
     ----------
     n_components_ : int
-        By the test: what to believe.
+        By the test: believe this one.
     n_screened_ : int
         By parallel analysis.
     test : UniquenessTest
@@ -64,7 +64,7 @@ class NumberOfComponents:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One row a component, as plain numbers."""
+        """One row per component, as plain numbers."""
         return [
             {
                 "component": i + 1,
@@ -85,7 +85,7 @@ class NumberOfComponents:
         return (
             f"{self.n_components_} unique component{'' if self.n_components_ == 1 else 's'} by the test on held-out rows, "
             f"{self.n_screened_} by parallel analysis ({self.n_permutations} permuted targets). "
-            + ("They agree." if self.n_components_ == self.n_screened_ else "Where they differ, the test decides.")
+            + ("They agree." if self.n_components_ == self.n_screened_ else "If they differ, believe the test.")
         )
 
     def summary(self) -> Summary:

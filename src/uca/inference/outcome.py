@@ -30,7 +30,7 @@ class UniquenessTest:
     background_pvalues : array of shape (k, m)
         Does the target vary more than this background?
     pvalue_errors : array of shape (k,)
-        Random error of ``pvalues``: other halvings give p-values that differ by so much. NaN after one halving.
+        Random error of ``pvalues``: how much p-values from other halvings differ. NaN after one halving.
     average_pvalues : array of shape (k,)
         Does the target vary more along the component than along an average direction?
     variances : array of shape (k, m + 1)
@@ -90,7 +90,7 @@ class UniquenessTest:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One row a component, as plain numbers: ready for a DataFrame or JSON."""
+        """One row per component, as plain numbers: ready for a DataFrame or JSON."""
         names = ["target variance", *(f"variance in {name}" for name in self.background_names)]
         return [
             {
@@ -161,7 +161,7 @@ class UniquenessTest:
 
     @property
     def cautions(self) -> list[str]:
-        """What makes the p-values less certain than they look, a sentence each; most data have none."""
+        """What makes the p-values less certain than they look, one sentence each; empty for most data."""
         found = [self._undecided(), self._few(), self._unstudied(), self._tails(), self._dependence(), *self._carried()]
         return [text for text in (*self.notes, *found, self._shifted()) if text]
 

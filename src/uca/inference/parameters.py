@@ -55,6 +55,6 @@ def check_dense(model: Any, what: str) -> None:
     """Refuse a model whose features are chosen: what was studied for all features does not hold for it."""
     if model is not None and "n_nonzero" in model.get_params():
         raise TypeError(
-            f"{what} was not studied for sparse components, whose features are chosen anew in every resample: test them "
+            f"{what} was not studied for sparse components, whose features are chosen again in every resample: test them "
             "with uniqueness_test, or look at held-out rows with SparseUCA.path"
         )

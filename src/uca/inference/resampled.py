@@ -43,7 +43,7 @@ class Bootstrap:
         Of the rows of each resample along its own components; target first. As optimistic as any fit is.
     expected_variances : array of shape (k, m + 1)
         Variance along the components of ``model`` that new rows of the same kind are expected to show: those of
-        the rows it was fitted to with the optimism taken out.
+        the rows it was fitted to, corrected for optimism.
     expected_low, expected_high : arrays of shape (k, m + 1)
         Ends of intervals for them; NaN for the target along components that are not found again, and where a variance is 0.
     level : float
@@ -88,7 +88,7 @@ class Bootstrap:
         return np.column_stack([self.model.explained_variance_, self.model.background_variance_]).astype(float)
 
     def interval(self, values: Array) -> tuple[Array, Array]:
-        """How far values spread over resamples (axis 0): percentiles. Not a confidence interval; the fields have those."""
+        """How far values spread over resamples (axis 0): percentiles. Not confidence intervals; the fields have those."""
         tail = (1.0 - self.level) / 2
         low, high = np.quantile(values, [tail, 1.0 - tail], axis=0)
         return low, high
@@ -101,7 +101,7 @@ class Bootstrap:
 
     @property
     def table(self) -> list[dict[str, Any]]:
-        """One row a component, as plain numbers; expected variances with the ends of their intervals, None without."""
+        """One row per component, as plain numbers; expected variances with the ends of their intervals, None without."""
         names = ["target variance", *(f"variance in {name}" for name in self.model.background_names_)]
         fitted = self._in_sample
         expected = np.stack([self.expected_variances, self.expected_low, self.expected_high], axis=-1)

@@ -15,11 +15,11 @@ from .sample import check_sample
 def choose_restriction(
     X: Rows, backgrounds: Backgrounds, *, groups: Groups = None, model: UCA | None = None, random_state: Any = None
 ) -> Restriction:
-    """Choose, on held-out rows, how far to hold a fit back so that its bounds hold on new rows.
+    """Choose, on held-out rows, how far to restrict a fit so that its bounds hold on new rows.
 
     What ``UCA(bound_on="new rows")`` does, with subjects: folds keep the rows of a subject together. Rows or subjects of all
-    datasets are dealt into five folds, twice. Candidates are numbers of leading directions of the target and factors on the
-    bounds; the one with the largest held-out target variance over max(1, held-out background variance / bound) ** 1.5 is
+    datasets are divided into five folds, twice. Candidates are numbers of leading directions of the target and factors on
+    the bounds; the one with the largest held-out target variance over max(1, held-out background variance / bound) ** 1.5 is
     chosen.
 
     Parameters
@@ -29,7 +29,7 @@ def choose_restriction(
     backgrounds : array, list or tuple of arrays, or dict of name -> array
     groups : optional
         Which rows belong together: a list with one sequence of labels for each dataset, target first, or a dict by name
-        (with ``"target"``). Give it where rows are repeated measurements: new rows then means rows of new subjects.
+        (with ``"target"``). Give it if rows are repeated measurements: new rows then means rows of new subjects.
     model : UCA, optional
         Its parameters are used (scale, bound, number of components, ...). Default: ``UCA()``.
     random_state : int, RandomState or None

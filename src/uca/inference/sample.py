@@ -165,7 +165,7 @@ def check_sample(
         if n < min_subjects:
             raise ValueError(
                 f"{label} has {n} {'groups' if sample.grouped else 'rows'}; at least {min_subjects} are needed. "
-                f"From fewer, nothing can be said about others.{FEW_GROUPS if sample.grouped else ''}"
+                f"With fewer, nothing can be said beyond them.{FEW_GROUPS if sample.grouped else ''}"
             )
     return sample
 
@@ -244,7 +244,7 @@ def _listed(part: Any) -> list[Any] | None:
     if array.ndim == 2 and array.shape[1] == 1:
         array = array[:, 0]
     if array.ndim != 1:
-        raise ValueError(f"groups must be one label a row; got an array of shape {array.shape}")
+        raise ValueError(f"groups must be one label per row; got an array of shape {array.shape}")
     return array.tolist()
 
 

@@ -57,7 +57,7 @@ def bootstrap(
     n_jobs: int | None = None,
     verbose: bool = False,
 ) -> Bootstrap:
-    """Draw the rows of every dataset again, refit, and report what stays.
+    """Resample the rows of every dataset, refit, and report how stable the answer is.
 
     Parameters
     ----------
@@ -69,10 +69,10 @@ def bootstrap(
     level : float, default=0.95
         Coverage of intervals, and of the decision which loadings are reliable.
     align : {"sign", "rotation"}, default="sign"
-        How components of a resample are laid beside those of all rows before loadings are compared. "sign" takes them in
-        order and sets signs. "rotation" turns their whole space (orthogonal Procrustes), so that components which mix
-        do not blur one another; with many components beside few features it hides what moves, and calls loadings
-        reliable that are not.
+        How components of a resample are aligned with those of all rows before loadings are compared. "sign" takes them
+        in order and sets signs. "rotation" rotates their whole space (orthogonal Procrustes), so that components that
+        mix do not blur one another; with many components and few features it hides instability, and calls
+        loadings reliable that are not.
 
     Returns
     -------
@@ -81,7 +81,7 @@ def bootstrap(
     Notes
     -----
     Intervals for loadings and multipliers are for those of the population, intervals for variances for what new rows of the
-    same kind show along the fitted components; every interval holds its estimate. A component that is not found again
+    same kind show along the fitted components; every interval contains its estimate. A component that is not found again
     (stability below 0.8, or held-out halves of the target do not vary along it more than along an average direction) has no
     intervals for its loadings and its target variance (NaN), and no reliable features; where it is the first, multipliers
     have none either. For all this the model is also fitted 20 times without a tenth of the subjects and 10 times without
@@ -168,7 +168,7 @@ def refit_resample(
 ) -> tuple[Any, ...]:
     """Cosines, cosines of spaces, aligned loadings, multipliers, variances of its own and of all rows, and convergence."""
     model = check_model(fitted)
-    sample.fit_part(model, resample(sample.subjects, np.random.default_rng(stream)), "rows drawn again")
+    sample.fit_part(model, resample(sample.subjects, np.random.default_rng(stream)), "resampled rows")
     reference, components = (part.components_.astype(float) for part in (fitted, model))
     cosines, spaces, turned = compare(reference, components)
     laid = turned[align] @ components

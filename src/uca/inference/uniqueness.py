@@ -85,13 +85,13 @@ def uniqueness_test(
     n_components : int, optional
         Components to test, in order. Default: 5, or as many as there are features (half as many for a sequential model).
     n_splits : int or "auto", default="auto"
-        Random halvings; each is used both ways, so there are twice as many fits. "auto": 10, and more by tens, up to 100,
-        while the random error of a p-value leaves open on which side of ``alpha`` it lies.
+        Random halvings; each is used both ways, so there are twice as many fits. "auto": 10, and ten more at a time, up
+        to 100, while the random error of a p-value leaves open on which side of ``alpha`` it lies.
     groups : optional
         Subjects of the rows, where several rows belong to one (repeated measurements, cells of one donor): a list with one
         sequence of labels for each dataset, target first (None: rows are independent); a dict of name -> labels with the key
-        ``"target"``; or one sequence for the target alone or for all rows stacked. Equal labels are one subject, in whatever
-        dataset. Subjects stay on one side of a split, and standard errors count subjects, not rows. **Without groups,
+        ``"target"``; or one sequence for the target alone or for all rows stacked. Equal labels are one subject, also
+        across datasets. Subjects stay on one side of a split, and standard errors count subjects, not rows. **Without groups,
         repeated rows make the test say "unique" far too often.** Every dataset needs eight groups; for fewer see
         :func:`~uca.inference.leave_one_group_out`.
     alpha : float, default=0.05
@@ -100,12 +100,12 @@ def uniqueness_test(
         Seed of the splits. None is 0, here and on the command line.
     model : UCA, optional
         Its parameters (``scale``, ``bound``, ``components``, ``center``, ``missing``) are used; it need not be fitted. With
-        ``missing="em"`` rows may have gaps: covariances are estimated anew in every half that is fitted and in every half
-        that is held out.
+        ``missing="em"`` rows may have gaps: covariances are estimated separately in every half that is fitted and in every
+        half that is held out.
     order : {"model", "contrast"}, default="model"
-        What component 1, 2, … are: the model's own, or the same sorted by contrast (target variance less the largest
-        background variance) in the half that fitted them. Of joint components only the first keeps the bounds, so a shared
-        factor can stand between unique ones, and the model's order stops there. To count, take ``"contrast"``, as
+        What component 1, 2, … are: the model's own, or the same sorted by contrast (target variance minus the largest
+        background variance) in the half that fitted them. Of joint components only the first respects the bounds, so a
+        shared factor can come between unique ones, and the model's order stops there. To count, take ``"contrast"``, as
         :func:`~uca.inference.estimate_n_components` does; to judge the components of a fitted model, take ``"model"``.
     n_jobs : int, optional
         Workers (joblib); the result is the same for any number.

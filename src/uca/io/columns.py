@@ -79,7 +79,7 @@ def describe(spoiled: dict[str, NotNumbers], plain: Sequence[str]) -> list[str]:
     ]
     more = list(spoiled)[MOST_TOLD:]
     if more:
-        notes.append(f"columns set aside for values that are not numbers, besides: {listed(list(map(repr, more)))}")
+        notes.append(f"also set aside, for values that are not numbers: {listed(list(map(repr, more)))}")
     if plain:
         word = "column" if len(plain) == 1 else "columns"
         notes.append(f"{word} without numbers set aside: {listed(list(map(repr, plain)))}")

@@ -66,7 +66,7 @@ def find_encoding(path: Path) -> Encoding:
     try:
         return _find(path)
     except (gzip.BadGzipFile, EOFError) as error:
-        raise TableError(f"{path} is no whole gzip file ({error}): compress it again, or unpack it") from None
+        raise TableError(f"{path} is not a complete gzip file ({error}): compress it again, or unpack it") from None
 
 
 def _find(path: Path) -> Encoding:
@@ -79,7 +79,7 @@ def _find(path: Path) -> Encoding:
         if start.startswith(mark):
             raise TableError(f"{path} is not text but {told}")
     if b"\0" in start:
-        raise TableError(f"{path} is not text: it holds bytes that no text has; save it as CSV in UTF-8")
+        raise TableError(f"{path} is not text: it holds bytes that do not occur in text; save it as CSV in UTF-8")
     odd = _first_not_utf8(path)
     if odd is None:
         return Encoding("utf-8")

@@ -99,7 +99,7 @@ class Format:
 def as_matrix(values: Any) -> Any:
     """A matrix of real numbers, dense or CSR."""
     if values.ndim != 2:
-        raise ValueError(f"it holds an array of shape {values.shape}; rows x features is needed, so reshape it")
+        raise ValueError(f"it holds an array of shape {values.shape}; a table of rows x features is needed: reshape it")
     if values.dtype.kind not in "iuf":
         raise ValueError(f"it holds values of type {values.dtype}, not real numbers")
     return sparse.csr_array(values) if sparse.issparse(values) else values

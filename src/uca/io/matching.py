@@ -149,7 +149,7 @@ def _guess(table: Table, like: Table) -> str:
         if shared:
             return (
                 f"But {shared[0]!r} and {len(shared) - 1} more columns of {other.source} are rows of {one.source}: "
-                "to turn it, add "
+                "to transpose it, add "
             )
     shared = sorted(ids & other_ids)
     if shared:

@@ -17,7 +17,7 @@ def _mtx(path: Path, _: Reading) -> Raw:
     values = mmread(path)
     cells, genes = (_beside(path, *names) for names in (("barcodes",), ("features", "genes")))
     if cells is not None and genes is not None and values.shape == (len(genes), len(cells)):
-        note = "rows are the cells of barcodes.tsv, features those of features.tsv (the matrix was turned)"
+        note = "rows are the cells of barcodes.tsv, features those of features.tsv (the matrix was transposed)"
         ids = np.array(cells, dtype=object)
         return Raw(str(path), values=as_matrix(values.T), features=tuple(genes), ids=ids, notes=(note,))
     return Raw(str(path), values=as_matrix(values))

@@ -122,7 +122,7 @@ def read_table(
     id : str, optional
         The column that identifies rows. It is looked for if not given; "none" takes no column.
     aside : collection of str
-        Columns that are no features though they may hold numbers: labels, groups.
+        Columns that are not features though they may hold numbers: labels, groups.
     drop : collection of str
         Columns to forget.
     na : sequence of str
@@ -226,7 +226,7 @@ def _checked(table: Table) -> Table:
 
 
 def find_labels(table: Table) -> str | None:
-    """The column set aside that tells groups of rows apart: by its name, or because it is the only one."""
+    """The column set aside that has groups of rows: by its name, or because it is the only one."""
     few = [name for name, column in table.columns.items() if 2 <= len(set(column)) <= min(MAX_LABELS, len(table) // 2)]
     named = [name for name in few if name.lower().replace(" ", "_") in LABEL_NAMES]
     if named:

@@ -84,7 +84,7 @@ def check_width(names: Sequence[str], needed: int, width: int, source: str) -> N
     if names and len(names) < needed:
         raise TableError(
             f"the first row of {source} has {len(names)} name{'s' if len(names) > 1 else ''} for {width} columns, the first "
-            f"{names[0]!r}: delete what stands above the row of names"
+            f"{names[0]!r}: delete what is above the row of names"
         )
 
 

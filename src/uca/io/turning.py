@@ -27,7 +27,7 @@ def turn(raw: Raw) -> Raw:
         turned = Raw(raw.source, values=raw.values.T, features=features, ids=ids, notes=raw.notes)
     else:
         turned = replace(raw, frame=_turned(raw.frame, raw.decimal), lines=None, line_word="column")
-    note = f"features are its rows: it was turned, {_shape(turned)}"
+    note = f"features are its rows: it was transposed, {_shape(turned)}"
     return replace(turned, notes=(*turned.notes, note))
 
 

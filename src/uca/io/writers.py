@@ -42,7 +42,7 @@ def write_table(path: Any, table: Table) -> None:
     """
     kind = check_writable(path)
     if kind.write is None:
-        raise ValueError(f"{path}: {kind.name} is not written")
+        raise ValueError(f"{path}: {kind.name} cannot be written")
     names = table.features or tuple(f"feature{i + 1}" for i in range(table.values.shape[1]))
     ids = [str(i + 1) for i in range(len(table))] if table.ids is None else [str(i) for i in table.ids]
     values = table.values.toarray() if table.is_sparse else table.values

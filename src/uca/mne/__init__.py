@@ -1,4 +1,4 @@
-"""EEG and MEG: Unique Component Analysis on MNE's Raw and Epochs objects, beside MNE's own spatial filters.
+"""EEG and MEG: Unique Component Analysis on MNE's Raw and Epochs objects, alongside MNE's own spatial filters.
 
 Promises: recordings are never changed. Data is taken in MNE's units (V, T, T/m). Only covariances are used, so
 recordings may differ in length and sampling rate, and be Raw or Epochs.

@@ -45,8 +45,8 @@ def loadings(
     component : int, default=0
         Counted from 0.
     kind : {"loadings", "patterns", "both"}, default="loadings"
-        "loadings" are the weights that make the score. "patterns" are how features follow the score in the target: read
-        these to say what a component is about. "both" draws the loading of each feature as a dot beside its pattern.
+        "loadings" are the weights that make the score. "patterns" are how features follow the score in the
+        target: read these to interpret a component. "both" draws the loading of each feature as a dot next to its pattern.
     n_features : int, default=15
         How many features to show: those of the largest absolute values.
     feature_names : sequence of str, optional

@@ -35,7 +35,7 @@ def density(
     """Density of scores along one component, or outlines on two that hold half and nine tenths of the rows.
 
     Gaussian kernels with Scott's bandwidth, on a fine grid: the time hardly depends on the number of rows, so this is
-    the picture for data that a scatter would hide under itself.
+    the figure to use if a scatter would have too many points.
 
     Parameters
     ----------

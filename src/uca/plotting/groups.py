@@ -36,7 +36,7 @@ def group_rows(labels: CheckedLabels | None, n: int) -> list[Group]:
         return [Group("target", np.arange(n), colour(0))]
     if len(labels.levels) > MOST_GROUPS:
         raise ValueError(
-            f"labels has {len(labels.levels)} different values, more than the {MOST_GROUPS} that can be told apart: "
+            f"labels has {len(labels.levels)} different values, more than the {MOST_GROUPS} that can be distinguished: "
             "merge some, or pass numbers for a scale of colours"
         )
     groups = [

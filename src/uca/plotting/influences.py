@@ -23,9 +23,9 @@ VERDICTS = {"decisive": PALETTE[1], "counts": PALETTE[0], "redundant": GREYS[1],
 def influence(found: BackgroundInfluence, *, ax: Axes | None = None) -> Axes:
     """What happens without each background, and with all of them pooled.
 
-    On the left, how much more target variance becomes attainable; on the right, how far the components turn: the
+    On the left, how much more target variance becomes attainable; on the right, how far the components rotate: the
     smallest cosine between the old space and the new one. A background is redundant if its multiplier is 0 in these rows,
-    replaceable if leaving it out moves things no more than drawing rows again does, decisive if it moves them more and the
+    replaceable if leaving it out changes things no more than resampling rows does, decisive if it changes them more and the
     cosine falls below the dotted line (26 degrees), and counts otherwise.
 
     Parameters
@@ -93,7 +93,7 @@ def leverage(
     ids: Labels | None = None,
     ax: Axes | None = None,
 ) -> Axes:
-    """Share of a component's target variance that is due to each row, largest first, beside that of normal scores.
+    """Share of a component's target variance that is due to each row, largest first, compared with that of normal scores.
 
     The rows that together have half of it are coloured; where that is one row, or no more than one in twenty, the
     first five are named.

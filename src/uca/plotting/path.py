@@ -73,7 +73,7 @@ def contrast_path(
     if show == "scores" and model.n_samples_ is None:
         raise ValueError("a model of covariance matrices has no rows, so no scores: use show='variance'")
     if labels is not None and show == "variance":
-        raise ValueError("labels tell rows apart: use them with show='scores'")
+        raise ValueError("labels are for rows: use them with show='scores'")
     given = None if labels is None or model.n_samples_ is None else check_labels(labels, model.n_samples_)
     if given is not None and is_scale(given):
         raise ValueError("labels holds many different numbers: a path needs groups; cut the numbers into a few")

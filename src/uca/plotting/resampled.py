@@ -20,7 +20,7 @@ GOLDEN = 0.6180339887  # steps of this part of the width spread points evenly, w
 
 
 def stability(found: Bootstrap, *, ax: Axes | None = None) -> Axes:
-    """How well components, and the spaces of the first of them, are found again: one point a resample.
+    """How well components, and the spaces of the first of them, are found again: one point per resample.
 
     A box holds the middle half of the resamples, the line in it and the number above are the median.
 

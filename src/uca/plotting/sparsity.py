@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 def sparsity_path(found: SparsityPath, *, ax: Axes | None = None) -> Axes:
     """Target variance of the first component against its number of features: found, at most possible, and held out.
 
-    Filled points are proven to be the best with so many features. Where rows were held out, the variance of the backgrounds
-    there is drawn too, in units of its bound.
+    Filled points are proven to be the best with that number of features. If rows were held out, the variance of the
+    backgrounds there is drawn too, in units of its bound.
 
     Parameters
     ----------

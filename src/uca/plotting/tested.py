@@ -88,7 +88,7 @@ def _p(value: float) -> str:
 
 
 def n_components(found: NumberOfComponents, *, ax: Axes | None = None) -> Axes:
-    """Eigenvalues beside those of permuted targets, and the numbers by the test and by the screening.
+    """Eigenvalues compared with those of permuted targets, and the numbers by the test and by the screening.
 
     Colours are those of the screening. The test counts components by contrast, so its number does not say which of the
     eigenvalues are of unique components.

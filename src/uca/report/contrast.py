@@ -52,7 +52,7 @@ def contrast_path(model: BoundedTransformer, arrays: Sequence[Any], k: int) -> C
         problem = problem_of_rows(model, arrays, k)
         if not problem.is_same_data():
             return (
-                "The contrast slider needs the rows that the model was fitted on; the rows given here are others, so only "
+                "The contrast slider needs the rows that the model was fitted on; different rows were given here, so only "
                 "the fitted components are shown."
             )
         if model.components == "sequential":

@@ -73,7 +73,7 @@ def report(
     title : str, optional
         Heading of the page.
     seconds : float, optional
-        How long the fit took, to be told in the report.
+        How long the fit took, to be shown in the report.
     made_on : str, optional
         Date to print. Default: today, or the date in the environment variable SOURCE_DATE_EPOCH.
 
@@ -84,8 +84,8 @@ def report(
 
     Notes
     -----
-    At most 20 000 points are drawn, fewer with many components (the file stays small): a random sample, which the page
-    tells. More than 3 000 points are drawn with WebGL where the browser has it.
+    At most 20 000 points are drawn, fewer with many components (the file stays small): a random sample, as the page
+    then says. More than 3 000 points are drawn with WebGL where the browser has it.
 
     Examples
     --------

@@ -72,7 +72,7 @@ def solved_chip(model: BoundedTransformer) -> tuple[str, str]:
     """Whether the problem is solved, in a few words for the top of the page, and their style."""
     c = model.certificate_
     if not model.has_dual and c.status in KNOWN_WELL and c.status != Status.OPTIMAL:
-        return f"others can have {100 * (c.upper / c.lower - 1):.0f} % more, at most", "plain"
+        return f"others have at most {100 * (c.upper / c.lower - 1):.0f} % more", "plain"
     if c.status != Status.OPTIMAL:
         return "not proven optimal", "warn"
     words = "proven optimal" if c.proven else "optimal"
@@ -108,7 +108,11 @@ def certificate_sentence(model: BoundedTransformer) -> str:
         return c.message + (_for_these_rows(model) if c.status == "optimal" else "")
     direction = "direction that respects the bounds" if model.background_names_ else "direction"
     if c.status != "optimal":
-        reason = "Rounding leaves room" if c.status == "rounding" else "The search ended before optimality was proven"
+        reason = (
+            "Rounding error leaves this open"
+            if c.status == "rounding"
+            else "The search ended before optimality was proven"
+        )
         return (
             f"{reason}: the best target variance that any mixture of directions within "
             f"the bounds can have lies between {c.lower:.6g} and {c.upper:.6g}."
@@ -122,7 +126,7 @@ def certificate_sentence(model: BoundedTransformer) -> str:
         )
     return (
         f"No {direction} can have a target variance above {c.upper:.6g}; this value is reached by a mixture of "
-        "directions only, so the first component comes close to it and does not attain it." + _for_these_rows(model)
+        "directions only, so the first component comes close to it but does not attain it." + _for_these_rows(model)
     )
 
 

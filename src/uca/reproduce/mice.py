@@ -91,6 +91,6 @@ def _verdict(auc: dict[str, float]) -> str:
     others = ", ".join(f"{value:.2f}" for name, value in singles.items() if name != best)
     return (
         f"AUC by mouse: split {split:.2f}, pooled {auc['UCA, pooled']:.2f}, PCA {auc['PCA']:.2f}; the best single "
-        f"background ({best}) has {singles[best]:.2f}, the others {others}. Split is not told which background is the good "
-        "one. " + (f"Ahead of split here: {', '.join(ahead)}." if ahead else "Nothing is ahead of split here.")
+        f"background ({best}) has {singles[best]:.2f}, the others {others}. Split does not know which background is the "
+        "good one. " + (f"Ahead of split here: {', '.join(ahead)}." if ahead else "Nothing is ahead of split here.")
     )

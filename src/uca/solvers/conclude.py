@@ -88,7 +88,7 @@ def _doubts(upper: bool, lower: bool, unfinished: tuple[int, ...]) -> str:
         which = ", ".join(str(i + 1) for i in unfinished)
         return (
             f" The eigen-solver did not converge for component{'s' if len(unfinished) > 1 else ''} {which} (eigenvalues lie "
-            "close together): use representation='covariance' or 'reduced' where they fit, or fewer components."
+            "close together): use representation='covariance' or 'reduced' if they fit, or fewer components."
         )
     return ("" if upper else _UNPROVEN) + ("" if lower else _NO_ROOM)
 
@@ -139,10 +139,10 @@ def _put_first(first: Array, vectors: Array) -> Array:
 
 def _message(status: Status, gap: float, tight: bool, n_tied: int, excess: float, shortfall: float, solver: str) -> str:
     if status == Status.ROUNDING:
-        cost = f"as much as a relative {gap:.1e}" if np.isfinite(gap) else "more than the bounds leave room for"
+        cost = f"as large as a relative {gap:.1e}" if np.isfinite(gap) else "more than the bounds leave room for"
         return (
-            f"Solved, but not certified to the tolerance: computing covariances from these numbers may have cost {cost}, "
-            "and the true optimum lies between the lower and the upper bound. Raise tol, bring features to like units "
+            f"Solved, but not certified to the tolerance: the rounding error of the covariances may be {cost}, "
+            "and the true optimum lies between the lower and the upper bound. Raise tol, bring features to similar units "
             "(scale=True), or subtract large means before they are stored."
         )
     if status != Status.OPTIMAL:
@@ -150,7 +150,7 @@ def _message(status: Status, gap: float, tight: bool, n_tied: int, excess: float
             Status.MAX_ITER: ("at the iteration limit", "Raise max_iter"),
             Status.STALLED: (
                 "without further progress",
-                "Raise tol, or bring features to like units (scale=True) and drop nearly equal ones",
+                "Raise tol, or bring features to similar units (scale=True) and drop nearly equal ones",
             ),
         }[status]
         if solver != "subspace":
@@ -168,9 +168,9 @@ def _message(status: Status, gap: float, tight: bool, n_tied: int, excess: float
             "single direction."
         )
     if excess > TIGHT:
-        found = "No direction in or beside their span was found to respect every bound"
+        found = "No direction in or near their span was found to respect every bound"
         return f"{proven} {found}: the first component exceeds one by {100 * excess:.2g} %."
     return (
-        f"{proven} The first component is the direction of largest target variance in their span (beside it, if none "
+        f"{proven} The first component is the direction of largest target variance in their span (near it, if none "
         f"there does) that respects every bound; its variance is {100 * shortfall:.2g} % below the optimum."
     )

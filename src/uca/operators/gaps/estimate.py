@@ -64,8 +64,8 @@ def estimate(rows: Array, label: str, names: Sequence[Any] | None = None) -> Est
         scatter = centred.T @ centred + gaps.scatter()
     if not found.converged:
         warnings.warn(
-            f"the law of {label} has not come to rest after {found.n_iter} steps of EM: too few values are there beside "
-            "gaps; leave out features with many gaps",
+            f"EM has not converged for {label} after {found.n_iter} steps: too many values are missing; "
+            "leave out features with many gaps",
             ConvergenceWarning,
             stacklevel=2,
         )

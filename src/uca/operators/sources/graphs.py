@@ -62,12 +62,12 @@ def _watch(client: Any, future: Any) -> Any:
                     last_seen = time.monotonic()
                 elif time.monotonic() - last_seen > NO_WORKER_SECONDS:
                     raise RuntimeError(
-                        f"no dask worker has been there for {NO_WORKER_SECONDS:.0f} s, so the fit was stopped: start "
+                        f"no dask worker has been available for {NO_WORKER_SECONDS:.0f} s, so the fit was stopped: start "
                         "workers (perhaps with more memory, or with smaller chunks) and fit again"
                     ) from None
     except KilledWorker as error:
         raise RuntimeError(
-            f"dask workers died again and again on one task ({error}): they probably ran out of memory. Use smaller "
+            f"dask workers died repeatedly on one task ({error}): they probably ran out of memory. Use smaller "
             "chunks or give workers more memory."
         ) from error
     except (CancelledError, OSError) as error:

@@ -31,8 +31,8 @@ from .standard import is_finite
 class Moments:
     """Number of rows, mean and scatter matrix of a table; they can be added to, merged and saved.
 
-    Two objects gathered in two places and merged are the moments of all rows together: what a map-reduce needs. Hand
-    them to :meth:`uca.UCA.partial_fit` in place of rows.
+    Two objects computed in two places and merged are the moments of all rows together, as a map-reduce needs.
+    Pass them to :meth:`uca.UCA.partial_fit` in place of rows.
 
     Attributes
     ----------
@@ -151,7 +151,7 @@ class Moments:
         return Moments(self.n, self.mean * factors, scatter, self.dtype, self.columns, rest)
 
     def save(self, path: str | os.PathLike[str]) -> None:
-        """Write to a ``.npz`` file, whole or not at all."""
+        """Write to a ``.npz`` file, completely or not at all."""
         held: dict[str, Any] = {"n": self.n, "mean": self.mean, "scatter": self.scatter, "dtype": self.dtype.name}
         if self.rest is not None:
             held["rest"] = self.rest
