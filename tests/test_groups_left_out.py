@@ -201,7 +201,7 @@ def test_the_test_that_refuses_names_it(data):
     with pytest.raises(ValueError, match=r"target X has 4 groups; at least 8 .*uca.inference.leave_one_group_out\("):
         uniqueness_test(target, backgrounds, groups=groups)
     with pytest.raises(
-        ValueError, match=r"5 rows; at least 8 are needed. From fewer, nothing can be said about others.$"
+        ValueError, match=r"5 rows; at least 8 are needed. With fewer, nothing can be said beyond them.$"
     ):
         uniqueness_test(target[:5], backgrounds)
 

@@ -91,8 +91,8 @@ def uniqueness_test(
         Subjects of the rows, where several rows belong to one (repeated measurements, cells of one donor): a list with one
         sequence of labels for each dataset, target first (None: rows are independent); a dict of name -> labels with the key
         ``"target"``; or one sequence for the target alone or for all rows stacked. Equal labels are one subject, also
-        across datasets. Subjects stay on one side of a split, and standard errors count subjects, not rows. **Without groups,
-        repeated rows make the test say "unique" far too often.** Every dataset needs eight groups; for fewer see
+        across datasets. Subjects stay on one side of a split, and standard errors count subjects, not rows. **Without
+        groups, repeated rows make the test say "unique" far too often.** Every dataset needs eight groups; for fewer see
         :func:`~uca.inference.leave_one_group_out`.
     alpha : float, default=0.05
         Level of the test; intervals cover ``1 - alpha``.
