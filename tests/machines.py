@@ -40,7 +40,7 @@ ELSEWHERE = {
         "tables",
         "text_files",
     ),
-    *("distributed", "files", "inference_study", "labels", "paper", "scverse", "structure"),
+    *("distributed", "files", "inference_study", "labels", "notebooks", "paper", "scverse", "structure"),
     *("plotting", "plotting_images", "plotting_inference", "report", "report_browser"),
 }
 # Hundreds of fits each: on the first machine, and here.

@@ -15,17 +15,17 @@ from textwrap import wrap
 from typing import Literal
 
 LINE_WIDTH = 100  # characters, of wrapped text
+LONGEST_CELL = 30  # characters that stay on one line of a table
 
 Place = Literal["top", "body", "more"]  # in the HTML; "more" is folded away
-Kind = Literal["plain", "strong", "caution", "note"]
+Kind = Literal["plain", "caution", "note"]
 
 # Notebooks would draw what stands between two dollar signs as a formula: the classes tell them not to.
-_WHOLE = '<div class="uca mathjax_ignore tex2jax_ignore" style="max-width:62em;overflow-wrap:anywhere">'
+_WHOLE = '<div class="uca mathjax_ignore tex2jax_ignore" style="overflow-wrap:anywhere">'
 _STYLES: dict[Kind, str] = {
-    "plain": "margin:0.4em 0",
-    "strong": "margin:0.4em 0;font-weight:bold",
-    "caution": "margin:0.4em 0;border-left:3px solid currentColor;padding-left:0.6em",
-    "note": "margin:0.4em 0;font-size:0.9em;opacity:0.8",
+    "plain": "margin:0.4em 0;max-width:62em",
+    "caution": "margin:0.4em 0;max-width:62em;border-left:3px solid currentColor;padding-left:0.6em",
+    "note": "margin:0.4em 0;max-width:68em;font-size:0.9em;opacity:0.8",
 }
 
 
@@ -144,7 +144,8 @@ def _align(column: int) -> str:
 def _cell(column: int, cell: str) -> str:
     tag, scope = ("td", "") if column else ("th", ' scope="row"')
     # Numbers with their intervals stay on one line; a long name may be broken.
-    return f'<{tag}{scope} style="{_align(column)}{";white-space:nowrap" if column else ""}">{escaped(cell)}</{tag}>'
+    whole = ";white-space:nowrap" if len(cell) <= LONGEST_CELL else ""
+    return f'<{tag}{scope} style="{_align(column)}{whole}">{escaped(cell)}</{tag}>'
 
 
 def text_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> list[str]:

@@ -132,7 +132,8 @@ class BoundedTransformer(ContrastiveTransformer):
 
         Returns
         -------
-        path : pathlib.Path
+        path : uca.report.ReportPath
+            The file: a :class:`pathlib.Path` that a notebook shows as the page itself.
         """
         # Imported on use and by name: the report stands below the estimators and needs an extra.
         return import_module("uca.report").report(self, path, X, **options)

@@ -6,6 +6,7 @@ and returns the Axes. Every figure has a title, unless the Axes given have one; 
 function calls ``plt.show`` or changes the style, so figures follow the user's rcParams.
 """
 
+from ..report.explore import explore
 from .bars import loadings, variance
 from .densities import density
 from .dual_function import dual
@@ -25,6 +26,7 @@ __all__ = [
     "density",
     "dual",
     "eigenimages",
+    "explore",
     "influence",
     "leverage",
     "loadings",

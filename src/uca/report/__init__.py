@@ -6,6 +6,8 @@ file, but for the line that says when it was made; data that is too large to dra
 Needs the extra ``report`` (Jinja2 and Plotly).
 """
 
+from .explore import Exploration, explore
+from .frame import ReportPath
 from .make import report
 
-__all__ = ["report"]
+__all__ = ["Exploration", "ReportPath", "explore", "report"]

@@ -17,6 +17,7 @@ from ..inference import BackgroundInfluence, Bootstrap, UniquenessTest
 from . import evidence, words
 from .contrast import contrast_path
 from .evidence import Evidence, check_evidence
+from .frame import ReportPath
 from .inputs import Inputs, check_inputs
 from .page import check_extra, render
 from .payload import MAX_COMPONENTS, assemble, to_json
@@ -39,7 +40,7 @@ def report(
     title: str | None = None,
     seconds: float | None = None,
     made_on: str | None = None,
-) -> Path:
+) -> ReportPath:
     """Write an interactive report of a fitted model as one HTML file that works offline.
 
     Parameters
@@ -79,8 +80,8 @@ def report(
 
     Returns
     -------
-    path : pathlib.Path
-        The file that was written.
+    path : ReportPath
+        The file that was written: a :class:`pathlib.Path` that a notebook shows as the page itself.
 
     Notes
     -----
@@ -103,7 +104,7 @@ def report(
     """
     model = check_bounded(model, "the model of a report")
     check_extra()
-    target_path = _check_path(path)
+    target_path = check_path(path)
     if seconds is not None:
         seconds = check_number("seconds", seconds, 0.0, float("inf"))
     data = check_inputs(
@@ -119,7 +120,7 @@ def report(
     found = check_evidence(model, test, stability, influence)
     heading = "What is unique to the target" if title is None else str(title)
     write_file(target_path, _page(model, data, found, heading, seconds, made_on))
-    return target_path
+    return ReportPath(target_path)
 
 
 def _page(
@@ -158,10 +159,11 @@ def _page(
         "has_image": data.image_shape is not None,
         "scaled": bool(model.scale) and model.n_samples_ is not None,
     }
-    return render(context, to_json(document))
+    return render("report", context, to_json(document))
 
 
-def _check_path(path: str | os.PathLike[str]) -> Path:
+def check_path(path: str | os.PathLike[str]) -> Path:
+    """A path that a file can be written to."""
     target = Path(path)
     if target.is_dir():
         raise IsADirectoryError(f"{target} is a folder; give a file name, for instance {target / 'report.html'}")

@@ -15,18 +15,16 @@ from typing import Any
 
 from .._optional import optional
 
-SCRIPTS = (
-    "core.js",
-    "panels.js",
-    "scatter.js",
-    "picture.js",
-    "contrast.js",
-    "selection.js",
-    "variance.js",
-    "heldout.js",
-    "loadings.js",
-    "main.js",
-)
+SCATTER = ("core.js", "panels.js", "scatter.js", "picture.js", "contrast.js")
+SCRIPTS = {
+    "report": (*SCATTER, "selection.js", "variance.js", "heldout.js", "loadings.js", "main.js"),
+    "explore": (*SCATTER, "main.js", "explore.js"),
+}
+#: What the pointer does in the scatter; the first is what it begins with.
+MODES = {
+    "report": (("lasso", "Lasso"), ("select", "Box"), ("zoom", "Zoom"), ("pan", "Pan")),
+    "explore": (("zoom", "Zoom"), ("pan", "Pan")),
+}
 
 
 def check_extra() -> None:
@@ -35,18 +33,23 @@ def check_extra() -> None:
         optional(package, "a report needs Jinja2 and Plotly", "report")
 
 
-def render(context: Mapping[str, Any], payload: str) -> str:
-    """The page; ``context`` is escaped where it is printed, ``payload`` is JSON that has been."""
+def render(page: str, context: Mapping[str, Any], payload: str) -> str:
+    """The page "report" or "explore"; ``context`` is escaped where it is printed, ``payload`` is JSON that has been."""
     import jinja2
     from markupsafe import Markup
 
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return environment.from_string(_asset("report.html.j2")).render(
+    return environment.get_template(f"{page}.html.j2").render(
         **context,
+        modes=MODES[page],
         style=Markup(_asset("report.css")),
-        scripts=[Markup(_asset(name)) for name in SCRIPTS],
+        scripts=[Markup(_asset(name)) for name in SCRIPTS[page]],
         payload=Markup(payload),
         plotly=Markup(_packed_plotly()),
     )
