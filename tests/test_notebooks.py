@@ -30,7 +30,8 @@ from uca.inference import (
 )
 from uca.inference.outcome import p_text
 from uca.plotting import explore
-from uca.report import ReportPath, frame
+from uca.report import frame
+from uca.report.frame import ReportPath
 
 NASTY = "<script>alert('x')</script> & $y$"
 EMPTY = {"meta", "link", "br", "input"}  # elements without an end
@@ -102,7 +103,7 @@ def results(study):
         "DualResult": uca.solve_dual(np.diag([3.0, 2, 1]), [np.diag([2.0, 1, 0])]),
         "ContrastiveResult": CPCA(alpha=1.5).fit(X, backgrounds=next(iter(backgrounds.values()))).results_[0],
         "MeanDifferences": UCA().fit(X, backgrounds=shifted).mean_differences_,
-        "MeanDifferences, none": UCA().fit(X).mean_differences_,
+        "MeanDifferences, none": model.mean_differences_,
         "Drift": uca.drift(model, X, backgrounds=backgrounds),
         "UniquenessTest": uniqueness_test(X, backgrounds, n_components=3, n_splits=3, **seed),
         "NumberOfComponents": estimate_n_components(
@@ -173,10 +174,11 @@ def test_summary_is_text_and_shows_features_first_then_the_certificate_and_detai
 
 def test_cautions_are_not_folded_away():
     rng = np.random.default_rng(0)
-    X, few = rng.normal(size=(60, 30)) + 9, rng.normal(size=(15, 30))
+    shared = rng.normal(size=(3, 600))
+    X, few = (rng.normal(size=(n, 3)) @ shared + rng.normal(size=(n, 600)) for n in (30, 20))
     with pytest.warns(uca.NewRowsWarning):
-        page = page_of(UCA().fit(X, backgrounds={"few": few}).summary())
-    for words in ("Means differ by 1 SD or more", "in new rows"):
+        page = page_of(UCA().fit(X + 90, backgrounds={"few": few}).summary())
+    for words in ("Means differ by 1 SD or more", "expected in new ones"):
         _, around = page.place(words)
         assert around[-1] == "p"
         assert "details" not in around

@@ -132,7 +132,7 @@ class BoundedTransformer(ContrastiveTransformer):
 
         Returns
         -------
-        path : uca.report.ReportPath
+        path : uca.report.frame.ReportPath
             The file: a :class:`pathlib.Path` that a notebook shows as the page itself.
         """
         # Imported on use and by name: the report stands below the estimators and needs an extra.

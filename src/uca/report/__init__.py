@@ -6,8 +6,7 @@ file, but for the line that says when it was made; data that is too large to dra
 Needs the extra ``report`` (Jinja2 and Plotly).
 """
 
-from .explore import Exploration, explore
-from .frame import ReportPath
 from .make import report
+from .slider import Exploration
 
-__all__ = ["Exploration", "ReportPath", "explore", "report"]
+__all__ = ["Exploration", "report"]
