@@ -47,6 +47,7 @@ def render(page: str, context: Mapping[str, Any], payload: str) -> str:
     )
     return environment.get_template(f"{page}.html.j2").render(
         **context,
+        page=page,
         modes=MODES[page],
         style=Markup(_asset("report.css")),
         scripts=[Markup(_asset(name)) for name in SCRIPTS[page]],
