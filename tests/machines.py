@@ -41,7 +41,8 @@ ELSEWHERE = {
         "tables",
         "text_files",
     ),
-    *("distributed", "files", "inference_study", "labels", "paper", "scverse", "scverse_after", "structure"),
+    *("distributed", "files", "inference_study", "labels", "notebooks", "paper", "structure"),
+    *("scverse", "scverse_after", "scverse_each"),
     *("plotting", "plotting_images", "plotting_inference", "report", "report_browser"),
 }
 # Hundreds of fits each: on the first machine, and here.

@@ -390,7 +390,7 @@ def test_words():
     assert len([line for line in text.splitlines() if " UC1 " in line or " UC2 " in line]) >= 6
     assert len(repr(found).splitlines()) <= 2
     assert "3 groups against the others; 3 tested, unique components in a (Holm" in repr(found)
-    assert repr(found["a"]) == "<EachGroup 'a': 70 rows, 1 unique component>"
+    assert repr(found["a"]) == "<EachGroup: 'a', 70 rows, 1 unique component>"
     untested = uca.each(rows(), GROUPS, test=False, pooled=True)
     assert untested.sentence.startswith("No group was tested: any data has components, noise included.")
     assert "not tested" in repr(untested)

@@ -162,7 +162,7 @@ def test_page_without_matplotlib_says_so(tmp_path, monkeypatch):
     def gone(result):
         raise ImportError("plots need matplotlib: pip install 'unique-component-analysis[plot]'")
 
-    monkeypatch.setattr("uca.report.groupwise.picture", gone)
+    monkeypatch.setattr("uca.plotting.groupwise.picture", gone)
     text = text_of(page(result(), tmp_path / "each.html"))
     assert "There is no figure: plots need matplotlib" in text
 

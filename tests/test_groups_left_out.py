@@ -127,7 +127,7 @@ def test_shows_itself(found):
     turn = np.degrees(np.arccos(found.cosines[:, 0].min()))
     assert repr(found) == f"<LeftOutGroups: 8 groups; UC1 turns by {turn:.0f}° at most without one of them>"
     html = found._repr_html_()
-    assert html.startswith("<table>")
+    assert "<table" in html
     assert html.count("<tr>") == 10  # a header, four groups of the target, five of the background
     with pytest.raises(dataclasses.FrozenInstanceError):
         found.between = 0

@@ -8,9 +8,9 @@ from __future__ import annotations
 import csv
 import io
 import os
-import shutil
 from pathlib import Path
 
+import browsers
 import numpy as np
 import pytest
 from test_report import problem
@@ -22,37 +22,15 @@ from uca.report import report
 imread = pytest.importorskip("matplotlib.image", reason="pip install 'unique-component-analysis[plot]'").imread
 pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 
-CHROMIUM = next(filter(None, map(shutil.which, ("chromium", "chromium-browser", "google-chrome"))), None)
-try:
-    from playwright.sync_api import sync_playwright
-except ImportError:
-    sync_playwright = None
-
-pytestmark = [
-    pytest.mark.skipif(
-        CHROMIUM is None, reason="needs Chromium: apt-get install chromium (or any Chromium on the PATH)"
-    ),
-    pytest.mark.skipif(sync_playwright is None, reason="needs Playwright's Python package: pip install playwright"),
-]
-FLAGS = [
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-]
+pytestmark = browsers.NEEDED
 NASTY = "</script><b>bold</b>&amp;"
 LABEL = "response to a long treatment with <b>two</b> drugs, as the clinic wrote it down"
 
 
 @pytest.fixture(scope="module")
 def browser():
-    with sync_playwright() as playwright:
-        running = playwright.chromium.launch(executable_path=CHROMIUM, headless=True, args=FLAGS)
+    with browsers.started() as running:
         yield running
-        running.close()
 
 
 @pytest.fixture(scope="module")

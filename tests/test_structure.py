@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import ast
+import dataclasses
+import inspect
 import re
 import runpy
 import subprocess
 import sys
+import typing
 from pathlib import Path
 
 import pytest
@@ -15,7 +18,7 @@ import uca
 
 ROOT = Path(uca.__file__).parent
 SERVICES = ["_types", "_containers", "_threads", "_progress", "_optional", "_files", "_missing", "_labels", "_readable"]
-SERVICES += ["_memory", "_subjects"]
+SERVICES += ["_shown", "_memory", "_subjects"]
 LAYERS = [
     *SERVICES,
     "_validation",
@@ -43,8 +46,8 @@ LAYERS += [
     "persistence",
     "io",
     "comparison",
-    "plotting",
     "report",
+    "plotting",
     "_anndata",
     "scverse",
     "mne",
@@ -186,6 +189,31 @@ def test_the_picture_of_the_architecture_is_that_of_the_imports():
     names = runpy.run_path(str(script))
     assert names["PICTURE"].read_text(encoding="utf-8") == names["picture"](), "run python docs/architecture_image.py"
     assert set(names["TOLD"]) >= set(names["imports"]())
+
+
+NOT_SHOWN = {"Alarm", "MeanDifference", "Moments"}  # a part of a result, and an accumulator
+
+
+def results() -> list[type]:
+    """Classes of results: what the modules offer, and what public functions of uca.inference return."""
+    from uca import inference
+
+    offered = [getattr(module, name) for module in (uca, inference) for name in module.__all__]
+    functions = [value for value in offered if inspect.isfunction(value) and "inference" in value.__module__]
+    returned = [typing.get_type_hints(function)["return"] for function in functions]
+    kinds = [kind for kind in offered if dataclasses.is_dataclass(kind) and kind.__name__ not in NOT_SHOWN]
+    assert len(functions) >= 7
+    return sorted({*kinds, *returned}, key=lambda kind: kind.__name__)
+
+
+@pytest.mark.parametrize("kind", results(), ids=lambda kind: kind.__name__)
+def test_results_show_themselves_in_a_notebook_and_in_a_line(kind):
+    from uca._shown import Shown
+
+    assert issubclass(kind, Shown)
+    assert kind._parts is not Shown._parts
+    # A restriction is a parameter too: its repr is what makes it again.
+    assert kind.__name__ == "Restriction" or kind.__repr__ is Shown.__repr__, "@dataclass(repr=False)"
 
 
 def test_public_names():

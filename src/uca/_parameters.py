@@ -143,3 +143,12 @@ def _check_matrix(value: Any, label: str, semidefinite: bool) -> Array:
                 "Use uca.solve_dual for general symmetric matrices."
             )
     return matrix
+
+
+def check_type(result: Any, kind: type, function: str) -> None:
+    """A result of the given kind, which a function of that whole name makes."""
+    if not isinstance(result, kind):
+        article = "an" if kind.__name__[0] in "AEIO" else "a"
+        raise TypeError(
+            f"the first argument must be {article} {kind.__name__}, as {function} returns it; got {type(result).__name__}"
+        )

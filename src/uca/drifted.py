@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
 from scipy.special import stdtr, stdtrit
 
+from ._readable import listed
+from ._shown import Kind, Part, Shown, table, text
 from ._types import Array
-from .estimators.summary import LINE_WIDTH, Summary, text_table
 from .operators.statistics.blocks import divisor
 
 
@@ -48,8 +48,8 @@ class Alarm:
         return f"the variance {where} along {self.component} has {word} {self.value:#.3g} times that of the fit {span}"
 
 
-@dataclass(frozen=True, eq=False)
-class Drift:
+@dataclass(frozen=True, eq=False, repr=False)
+class Drift(Shown):
     """Result of :func:`uca.drift`; ``print`` it for the table. Arrays have one row per dataset, one column per component.
 
     Attributes
@@ -132,8 +132,12 @@ class Drift:
             told += f"; for {self.datasets[i]!r} along {self.components[j]} the fit has no usable prediction to compare with"
         return f"{told[0].upper()}{told[1:]} (all comparisons together at level {self.alpha:g})."
 
-    def summary(self) -> Summary:
-        """The table and the sentence as text."""
+    def _brief(self) -> str:
+        n = len(self.alarms)
+        told = f"{n} alarm{'' if n == 1 else 's'}" if n else "no alarm"
+        return f"{told} at level {self.alpha:g}, rows of {listed(self.datasets, 4)}"
+
+    def _parts(self) -> list[Part]:
         header = [
             "dataset",
             "component",
@@ -159,10 +163,8 @@ class Drift:
             ]
             for row in self.table
         ]
-        return Summary("\n".join([*text_table(header, rows), "", *wrap(self.sentence, LINE_WIDTH)]))
-
-    def __str__(self) -> str:
-        return str(self.summary())
+        kind: Kind = "caution" if self.alarms else "plain"
+        return [table(header, rows), text(self.sentence, kind=kind, wrapped=True, place="top")]
 
 
 def drift_of(

@@ -12,13 +12,14 @@ tolerances mean the same for every background. Results are in the user's units.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
+from ._shown import Part, Shown, folded, table, text
 from ._types import Array
 from .operators.contract.pencil import Pencil
 from .operators.contract.units import NO_FLOAT, in_user_units
@@ -43,9 +44,9 @@ class Status(StrEnum):
         return repr(self.value)
 
 
-@dataclass(frozen=True)
-class Certificate:
-    """How good a solution is proven to be.
+@dataclass(frozen=True, repr=False)
+class Certificate(Shown):
+    """How good a solution is proven to be; ``print`` it for all of it.
 
     Attributes
     ----------
@@ -95,14 +96,26 @@ class Certificate:
     @property
     def brief(self) -> str:
         """One line: is the problem solved, and how far from the optimum can the answer be?"""
+        return f"Certificate: {self._words()}."
+
+    def _words(self) -> str:
         if self.status != Status.OPTIMAL:
             words = (
                 "not solved to the tolerance" if self.status not in (Status.GAP, Status.TIME_LIMIT) else "bounds proven"
             )
-            return f"Certificate: {words}, relative gap {self.gap:.1e} ({self.status})."
-        return (
-            f"Certificate: {'proven optimal' if self.proven else 'optimal, not proven'}, relative gap {self.gap:.1e}."
-        )
+            return f"{words}, relative gap {self.gap:.1e} ({self.status})"
+        return f"{'proven optimal' if self.proven else 'optimal, not proven'}, relative gap {self.gap:.1e}"
+
+    def _brief(self) -> str:
+        return f"{self._words()}, target variance at most {self.upper:.6g}, lower bound {self.lower:.6g}"
+
+    def _parts(self) -> list[Part]:
+        told = [[part.name, _plainly(getattr(self, part.name))] for part in fields(self) if part.name != "message"]
+        return [
+            text(self.brief, place="top"),
+            text(self.message, wrapped=True),
+            table(["", "value"], told, place="more"),
+        ]
 
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "status": str(self.status)}  # files hold plain text
@@ -111,9 +124,9 @@ class Certificate:
         self.__dict__.update(state, status=Status(state["status"]))
 
 
-@dataclass(frozen=True)
-class DualResult:
-    """Solution of the dual problem.
+@dataclass(frozen=True, repr=False)
+class DualResult(Shown):
+    """Solution of the dual problem; ``print`` it for a table.
 
     Attributes
     ----------
@@ -146,6 +159,23 @@ class DualResult:
     n_iter: int
     unfinished: tuple[int, ...] = ()
 
+    def _brief(self) -> str:
+        m = len(self.lambdas)
+        return f"optimum {self.value:.6g} with {m} background{'' if m == 1 else 's'}; {self.certificate.brief}"
+
+    def _parts(self) -> list[Part]:
+        multipliers = [
+            [f"{j}", f"{a:.6g}", f"{b:.4g}"] for j, (a, b) in enumerate(zip(self.lambdas, self.bounds, strict=True))
+        ]
+        values = [[f"{i}", f"{value:.6g}"] for i, value in enumerate(self.eigenvalues)]
+        return [
+            text(f"Optimum {self.value:.6g}, found by {self.solver!r}.", place="top"),
+            text(self.certificate.brief, place="top", apart=False),
+            *([table(["background", "lambda", "bound"], multipliers)] if multipliers else []),
+            table(["vector", "eigenvalue"], values),
+            *folded(self.certificate.summary().parts[1:]),
+        ]
+
     def in_units(self, powers: Sequence[int]) -> DualResult:
         """The result for matrices ``4 ** powers[s]`` times as large, target first; no powers leave it as it is."""
         if not any(powers):
@@ -163,6 +193,10 @@ class DualResult:
             bounds=in_user_units(self.bounds, backgrounds),
             certificate=replace(c, upper=upper, lower=lower, allowance=allowance),
         )
+
+
+def _plainly(value: Any) -> str:
+    return f"{value:.8g}" if isinstance(value, float) else f"{value}"
 
 
 @dataclass(frozen=True)

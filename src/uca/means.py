@@ -19,6 +19,8 @@ from typing import Any
 import numpy as np
 from scipy.special import ndtri, stdtr, stdtrit
 
+from ._readable import listed
+from ._shown import Part, Shown, text
 from ._types import Array
 from .operators.representations.units import divided, like_powers
 from .operators.sources.memory import Rows
@@ -61,8 +63,8 @@ class MeanDifference:
     sizes: tuple[float, ...]
 
 
-@dataclass(frozen=True)
-class MeanDifferences:
+@dataclass(frozen=True, repr=False)
+class MeanDifferences(Shown):
     """Large differences in means between the target and each background; ``print`` it for a sentence.
 
     Attributes
@@ -106,8 +108,14 @@ class MeanDifferences:
         ]
         return f"Means differ by {LARGE:g} SD or more in {' and '.join(said)}."
 
-    def __str__(self) -> str:
-        return self.sentence or "No mean of a feature differs much between the target and a background."
+    def _brief(self) -> str:
+        counts = [f"{part.n_large} of {self.n_features} features from {part.background!r}" for part in self.backgrounds]
+        return f"large differences in {listed(counts, 3)}" if counts else "no background"
+
+    def _parts(self) -> list[Part]:
+        if self.sentence:
+            return [text(self.sentence, kind="caution")]
+        return [text("No mean of a feature differs much between the target and a background.")]
 
 
 def _largest(part: MeanDifference, feature_names: Sequence[str] | None) -> str:

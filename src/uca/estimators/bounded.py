@@ -15,6 +15,7 @@ from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import check_matrices, check_n_components
+from .._shown import Summary
 from .._types import Array, Backgrounds, Rows
 from .._validation import Datasets, check_datasets, name_backgrounds
 from ..dual import Certificate, DualResult, Status
@@ -24,7 +25,7 @@ from .base import ContrastiveTransformer, features
 from .gaps import as_estimated
 from .problem import Problem
 from .stream import Stream
-from .summary import Summary, summarise
+from .summary import summarise
 from .warn import warn_y
 
 #: What needs no warning: solved, or bounds that are proven and need not meet.
@@ -131,7 +132,8 @@ class BoundedTransformer(ContrastiveTransformer):
 
         Returns
         -------
-        path : pathlib.Path
+        path : uca.report.frame.ReportPath
+            The file: a :class:`pathlib.Path` that a notebook shows as the page itself.
         """
         # Imported on use and by name: the report stands below the estimators and needs an extra.
         return import_module("uca.report").report(self, path, X, **options)

@@ -15,6 +15,7 @@ from sklearn.cluster import SpectralClustering
 from sklearn.utils import check_random_state
 
 from .._parameters import check_choice, check_number, check_positive_int, seed_from
+from .._shown import Part, Shown, table, text
 from .._types import Array
 from ..operators.contract.operator import CovarianceOperator, Eigenpairs
 from ..operators.contract.units import in_user_units
@@ -27,9 +28,9 @@ ALIKE = 1 - 1e-9  # affinities above this differ from 1 by rounding
 NO_VARIANCE = 1e-14  # variance along a direction, as a share of the trace, that is rounding
 
 
-@dataclass(frozen=True)
-class ContrastiveResult:
-    """The components at one value of alpha.
+@dataclass(frozen=True, repr=False)
+class ContrastiveResult(Shown):
+    """The components at one value of alpha; ``print`` it for the table.
 
     Attributes
     ----------
@@ -46,6 +47,19 @@ class ContrastiveResult:
     eigenvalues: Array
     explained_variance: Array
     background_variance: Array
+
+    def _brief(self) -> str:
+        k, p = self.components.shape
+        return f"alpha {self.alpha:.4g}, {k} components of {p} features"
+
+    def _parts(self) -> list[Part]:
+        m = self.background_variance.shape[1]
+        columns = [self.eigenvalues, self.explained_variance, *self.background_variance.T]
+        rows = [[f"cPC{i + 1}", *(f"{value:.5g}" for value in row)] for i, row in enumerate(zip(*columns, strict=True))]
+        return [
+            text(f"Contrastive PCA with alpha = {self.alpha:.4g}", place="top"),
+            table(["component", "eigenvalue", "target", *["background"] * m], rows),
+        ]
 
 
 class CPCA(ContrastiveTransformer):

@@ -50,9 +50,13 @@ class Leading:
         """Names with ``+`` for features that rise with the score, and a minus sign for those that fall."""
         return tuple((name, "+" if up else MINUS) for name, up in zip(self.names, self.rises, strict=True))
 
+    @property
+    def features(self) -> str:
+        """Names with their signs, in one text."""
+        return ", ".join(f"{name} {sign}" for name, sign in self.signed) or "no feature varies along it"
+
     def __str__(self) -> str:
-        features = ", ".join(f"{name} {sign}" for name, sign in self.signed)
-        return f"{self.component}: {features or 'no feature varies along it'}"
+        return f"{self.component}: {self.features}"
 
 
 def leading(model: ContrastiveTransformer, names: Sequence[Any] | None = None, n: int = SHOWN) -> tuple[Leading, ...]:

@@ -5,15 +5,14 @@ from __future__ import annotations
 import numbers
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from .._parameters import check_number, check_positive_int
+from .._shown import Part, Shown, table, text
 from .._types import Array
 from ..dual import DualResult
-from .summary import LINE_WIDTH, Summary, text_table
 
 #: What a background counts for above its bound. With 1, target variance would pay for any excess; held-out variances of few
 #: rows are uncertain, and a larger power errs to the side of the bound. In benchmarks/inference/option.py, with 20 rows, one
@@ -21,9 +20,9 @@ from .summary import LINE_WIDTH, Summary, text_table
 POWER = 1.5
 
 
-@dataclass(frozen=True, eq=False)
-class TradeOff:
-    """What g restrictions give on held-out rows, for the first component.
+@dataclass(frozen=True, eq=False, repr=False)
+class TradeOff(Shown):
+    """What g restrictions give on held-out rows, for the first component; ``print`` it for the table.
 
     Attributes
     ----------
@@ -77,9 +76,31 @@ class TradeOff:
                 places[q] = i
         return list(places.values())
 
+    def _brief(self) -> str:
+        i = self.best
+        where = "all directions" if self.n_leading[i] is None else _leading(self.n_leading[i] or 0)
+        return f"best of {len(self.factors)} restrictions on held-out rows: {where}, bounds times {self.factors[i]:.3g}"
+
+    def _parts(self) -> list[Part]:
+        rows = []
+        for i in sorted({*self.best_of_each(), self.best, _plain(self)}):
+            q = self.n_leading[i]
+            mark = "chosen" if i == self.best else "the paper's bound" if i == _plain(self) else ""
+            variances = (
+                f"{value:.4g}{'*' if value > bound else ''}"
+                for value, bound in zip(self.background[i], self.bounds, strict=True)
+            )
+            rows.append(
+                ["all" if q is None else f"{q}", f"{self.factors[i]:g}", f"{self.target[i]:.4g}", *variances, mark]
+            )
+        folds = f"{self.n_folds} folds, {self.n_repeats} times"
+        legend = f"Variances of the first component on held-out rows, {folds}; * above the bound."
+        header = ["directions", "bound x", "target", *self.names, ""]
+        return [table(header, rows), text(legend, kind="note", apart=False)]
+
 
 @dataclass(frozen=True)
-class Restriction:
+class Restriction(Shown):
     """The first component among the leading directions of the target, and bounds times a factor.
 
     Attributes
@@ -132,28 +153,11 @@ class Restriction:
         target = f"{self.trade_off.target[i]:.4g} in the target"
         return f"{told} On held-out rows: {target}, {found}.{kept}"
 
-    def summary(self) -> Summary:
+    def _parts(self) -> list[Part]:
         """The sentence, and a table of the candidates: for every number of directions the best factor."""
         if self.trade_off is None:
-            return Summary(self.sentence)
-        t = self.trade_off
-        rows = []
-        for i in sorted({*t.best_of_each(), t.best, _plain(t)}):
-            q = t.n_leading[i]
-            mark = "chosen" if i == t.best else "the paper's bound" if i == _plain(t) else ""
-            variances = (
-                f"{value:.4g}{'*' if value > bound else ''}"
-                for value, bound in zip(t.background[i], t.bounds, strict=True)
-            )
-            rows.append(["all" if q is None else f"{q}", f"{t.factors[i]:g}", f"{t.target[i]:.4g}", *variances, mark])
-        header = ["directions", "bound x", "target", *t.names, ""]
-        folds = f"{t.n_folds} folds, {t.n_repeats} times"
-        legend = f"Variances of the first component on held-out rows, {folds}; * above the bound."
-        lines = [*wrap(self.sentence, LINE_WIDTH), "", *(line.rstrip() for line in text_table(header, rows)), legend]
-        return Summary("\n".join(lines))
-
-    def __str__(self) -> str:
-        return self.summary()
+            return [text(self.sentence)]
+        return [text(self.sentence, wrapped=True, place="top"), *self.trade_off.summary().parts]
 
 
 def _plain(t: TradeOff) -> int:

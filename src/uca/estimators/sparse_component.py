@@ -30,7 +30,7 @@ _PROVED = {
 }
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class SparseCertificate(Certificate):
     """How good a sparse component is proven to be.
 

@@ -5,13 +5,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
+from .._readable import listed
+from .._shown import Part, Shown, table, text
 from .._types import Array
 from ..dual import Certificate
-from .summary import Summary, text_table
 
 
-@dataclass(frozen=True, eq=False)
-class SparsityPath:
+@dataclass(frozen=True, eq=False, repr=False)
+class SparsityPath(Shown):
     """Result of :meth:`uca.SparseUCA.path`; ``print`` it for the table.
 
     Attributes
@@ -66,20 +67,26 @@ class SparsityPath:
             rows.append({**row, "support": self.support[i].tolist()})
         return rows
 
-    def summary(self) -> Summary:
-        """The table as text."""
+    def _brief(self) -> str:
+        told = [f"{value:.4g} with {k}" for k, value in zip(self.n_nonzero, self.variance, strict=True)]
+        return f"target variance {listed(told, 4)} features; {self._proven()}"
+
+    def _proven(self) -> str:
+        proven = sum(certificate.status == "optimal" for certificate in self.certificates)
+        return f"{proven} of {len(self.certificates)} proven to be the best with that number of features"
+
+    def _parts(self) -> list[Part]:
         rows = self.table
         header = [name for name in rows[0] if name != "support"]
         cells = [
             [f"{row[name]:.4g}" if isinstance(row[name], float) else f"{row[name]}" for name in header] for row in rows
         ]
-        return Summary("\n".join([*text_table(header, cells), "", self.sentence]))
+        return [table(header, cells), text(self.sentence)]
 
     @property
     def sentence(self) -> str:
         """What the columns are, in words."""
-        proven = sum(certificate.status == "optimal" for certificate in self.certificates)
-        told = f"{proven} of {len(self.certificates)} proven to be the best with that number of features"
+        told = self._proven()
         if self.held_out is None:
             return f"{told}. There are no rows to hold out: path(..., X, backgrounds=...) takes them."
         who = "subjects" if self.grouped else "rows"
@@ -87,6 +94,3 @@ class SparsityPath:
             f"{told}. Held out: the search was repeated without each of {self.n_folds} folds of {who}, and its component "
             "measured on the fold."
         )
-
-    def __str__(self) -> str:
-        return str(self.summary())

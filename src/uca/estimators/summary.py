@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from .._shown import LINE_WIDTH as LINE_WIDTH
+from .._shown import Named, Part, folded, table, text
+from .._shown import Summary as Summary
+from .._shown import text_table as text_table
 from .._types import Array
 from .expected_words import NO_PREDICTION, far_lines
 from .leading import how_to_read, leading
@@ -15,7 +17,6 @@ from .leading import how_to_read, leading
 if TYPE_CHECKING:
     from .bounded import BoundedTransformer
 
-LINE_WIDTH = 100
 NEW_ROWS = (
     "new rows: the variance to expect in rows of the same kind that were not in the fit, predicted for independent rows "
     "(repeated rows: uca.inference.expected_background_variance)."
@@ -26,59 +27,50 @@ POINTER = (
 )
 
 
-class Summary(str):
-    """Text that shows itself as text, also where an interpreter prints the value of an expression."""
-
-    __slots__ = ()
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
 def summarise(model: BoundedTransformer) -> Summary:
-    """The summary of a fitted :class:`~uca.UCA`."""
+    """The summary of a fitted :class:`~uca.UCA`: features first, then the certificate, then variances."""
     rows = "?" if model.n_samples_ is None else f"{model.n_samples_}"
     m = len(model.background_names_)
-    lines = [
-        f"{model.title}: target {rows} x {model.n_features_in_}, "
-        f"{m} background{'' if m == 1 else 's'}, components={model.components!r}",
-        "",
-        *(part for row in leading(model) for part in wrap(str(row), LINE_WIDTH, subsequent_indent="     ")),
-        how_to_read(model),
-        model.certificate_.brief,
-        "",
+    parts: list[Part] = [
+        text(
+            f"{model.title}: target {rows} x {model.n_features_in_}, "
+            f"{m} background{'' if m == 1 else 's'}, components={model.components!r}",
+            place="top",
+        ),
+        Named("top", entries=tuple((row.component, row.features) for row in leading(model))),
+        text(how_to_read(model), kind="note", place="top", apart=False),
+        text(model.certificate_.brief, place="top", apart=False),
+        *([_backgrounds(model)] if m else []),
+        *_variances(model),
     ]
-    expected = getattr(model, "expected_background_variance_", None)  # absent in files of older versions
-    if m:
-        lines += [*_backgrounds(model), ""]
-    new = [] if expected is None else [f"{name}, new rows" for name in model.background_names_]
-    lines += text_table(
-        ["component", "eigenvalue", "target", "% of target", *model.background_names_, *new],
-        _components(model, expected),
-    )
-    if m and np.any(exceeds_bound(model.background_variance_, model.bounds_)):
-        lines.append(f"* more than the bound. {_reason(model)}")
-    if new and expected is not None:
-        lines += wrap(NEW_ROWS, LINE_WIDTH)
-        if not np.isfinite(expected).all():
-            lines.append(f"none: {NO_PREDICTION}.")
-        told = far_lines(
-            f"{model.component_prefix}1",
-            model.background_names_,
-            model.background_variance_[0],
-            expected[0],
-            model.bounds_,
-        )
-        for line in told:
-            lines += wrap(f"{line[0].upper()}{line[1:]}.", LINE_WIDTH)
     if getattr(model, "restriction_", None) is not None:
-        lines += ["", model.restriction_.summary()]
-    lines += ["", *wrap(model.certificate_.message, LINE_WIDTH)]
+        parts += folded(model.restriction_.summary().parts)
+    parts.append(text(model.certificate_.message, wrapped=True, place="more"))
     if means := getattr(model, "mean_differences_", None):  # absent from model files of older versions
-        lines += wrap(means.sentence, LINE_WIDTH)
+        parts.append(text(means.sentence, kind="caution", wrapped=True, apart=False))
     if m:
-        lines += wrap(POINTER, LINE_WIDTH)
-    return Summary("\n".join(lines))
+        parts.append(text(POINTER, kind="note", wrapped=True, apart=False))
+    return Summary.of(parts)
+
+
+def _variances(model: BoundedTransformer) -> list[Part]:
+    """The table of components, and what is to be said of it."""
+    expected = getattr(model, "expected_background_variance_", None)  # absent in files of older versions
+    names = model.background_names_
+    new = [] if expected is None else [f"{name}, new rows" for name in names]
+    header = ["component", "eigenvalue", "target", "% of target", *names, *new]
+    parts: list[Part] = [table(header, _components(model, expected))]
+    if names and np.any(exceeds_bound(model.background_variance_, model.bounds_)):
+        parts.append(text(f"* more than the bound. {_reason(model)}", kind="note", apart=False))
+    if not new or expected is None:
+        return parts
+    parts.append(text(NEW_ROWS, kind="note", wrapped=True, apart=False))
+    if not np.isfinite(expected).all():
+        parts.append(text(f"none: {NO_PREDICTION}.", kind="note", apart=False))
+    first = f"{model.component_prefix}1"
+    far = far_lines(first, names, model.background_variance_[0], expected[0], model.bounds_)
+    told = [f"{line[0].upper()}{line[1:]}." for line in far]
+    return [*parts, text(*told, kind="caution", wrapped=True, apart=False)]
 
 
 def exceeds_bound(background_variance: Any, bounds: Any) -> Array:
@@ -102,7 +94,7 @@ def _reason(model: BoundedTransformer) -> str:
     return "No single direction attains the optimum there; see the certificate."
 
 
-def _backgrounds(model: BoundedTransformer) -> list[str]:
+def _backgrounds(model: BoundedTransformer) -> Part:
     used = getattr(model, "rows_used_", None)
     rows = [
         [name, f"{weight:.6g}", f"{bound:.4g}", *([] if used is None else [f"{used[j]:.3g}"])]
@@ -110,7 +102,7 @@ def _backgrounds(model: BoundedTransformer) -> list[str]:
             zip(model.background_names_, model.lambdas_, model.bounds_, strict=True)
         )
     ]
-    return text_table(["background", "lambda", "bound", *([] if used is None else ["rows used up"])], rows)
+    return table(["background", "lambda", "bound", *([] if used is None else ["rows used up"])], rows, place="more")
 
 
 def _components(model: BoundedTransformer, expected: Array | None) -> list[list[str]]:
@@ -126,15 +118,3 @@ def _components(model: BoundedTransformer, expected: Array | None) -> list[list[
         ]
         for i in range(model.components_.shape[0])
     ]
-
-
-def text_table(header: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """A header, a rule and rows as lines of text; the first column is left-aligned."""
-    widths = [max(len(row[i]) for row in (header, *rows)) for i in range(len(header))]
-    lines = [
-        "  ".join(
-            cell.ljust(w) if i == 0 else cell.rjust(w) for i, (cell, w) in enumerate(zip(row, widths, strict=True))
-        )
-        for row in (header, *rows)
-    ]
-    return [lines[0], "-" * len(lines[0]), *lines[1:]]

@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from .._optional import optional
+from .._shown import Part, Shown
 from .._types import Array
 from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.leading import Leading
-from ..estimators.summary import Summary
 from ..inference.outcome import LEAST_KEPT, UniquenessTest
 from ..means import MeanDifferences
 from . import words
@@ -24,8 +24,8 @@ from . import words
 NOT_TESTED = "not tested"
 
 
-@dataclass(frozen=True, eq=False)
-class EachGroup:
+@dataclass(frozen=True, eq=False, repr=False)
+class EachGroup(Shown):
     """One group as the target, the others as its backgrounds.
 
     Attributes
@@ -141,9 +141,11 @@ class EachGroup:
             "note": f"not tested: {self.untested}" if self.untested else "",
         }
 
-    def __repr__(self) -> str:
-        told = f"not fitted: {self.failed}" if self.failed else words.shortly(self)
-        return f"<EachGroup {self.name!r}: {words.count(self.n_rows, 'row')}, {told}>"
+    def _parts(self) -> list[Part]:
+        return words.parts_of_group(self)
+
+    def _brief(self) -> str:
+        return f"{self.name!r}, {words.count(self.n_rows, 'row')}, {words.shortly(self)}"
 
 
 #: Columns of the table that a group without a model leaves empty, in order.
@@ -162,8 +164,8 @@ COLUMNS = (
 )
 
 
-@dataclass(frozen=True, eq=False)
-class Each:
+@dataclass(frozen=True, eq=False, repr=False)
+class Each(Shown):
     """Result of :func:`uca.each`; ``print`` it for the table, ``result["name"]`` is one group.
 
     Attributes
@@ -233,10 +235,6 @@ class Each:
         """The result in words."""
         return words.sentence(self)
 
-    def summary(self) -> Summary:
-        """The table and the sentence as text."""
-        return words.summary(self)
-
     def report(self, path: str | os.PathLike[str], **options: Any) -> Path:
         """Write the table, the figure and the groups as one HTML file that works offline.
 
@@ -254,11 +252,8 @@ class Each:
         # Imported on use and by name: the report stands below and needs an extra.
         return import_module("uca.report").each(self, path, **options)
 
-    def __str__(self) -> str:
-        return str(self.summary())
+    def _parts(self) -> list[Part]:
+        return words.parts(self)
 
-    def __repr__(self) -> str:
+    def _brief(self) -> str:
         return words.in_short(self)
-
-    def _repr_html_(self) -> str:
-        return words.as_html(self)

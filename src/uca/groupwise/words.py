@@ -1,17 +1,15 @@
-"""The result of each group in words: a sentence, a table of text, a table for a notebook."""
+"""The result of each group in words: a sentence, cautions, a table."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from html import escape
-from textwrap import wrap
 from typing import TYPE_CHECKING, Any
 
 from .._readable import listed
+from .._shown import Part, table, text
 from ..estimators.bounded import KNOWN_WELL
 from ..estimators.expected_words import is_far
 from ..estimators.leading import MINUS
-from ..estimators.summary import LINE_WIDTH, Summary, prediction, text_table
+from ..estimators.summary import prediction
 from ..inference.outcome import p_text
 from ..means import ELSEWHERE
 
@@ -46,7 +44,11 @@ def reading(result: Each) -> str:
 
 def cells(result: Each) -> list[list[str]]:
     """The table as text, under :data:`HEADS` and the leading features; a group is named in its first row."""
-    return [_cells(row, i == 0) for group in result.groups for i, row in enumerate(group.table)]
+    return [row for group in result.groups for row in _rows(group)]
+
+
+def _rows(group: EachGroup) -> list[list[str]]:
+    return [_cells(row, i == 0) for i, row in enumerate(group.table)]
 
 
 def _cells(row: dict[str, Any], first: bool) -> list[str]:
@@ -67,17 +69,26 @@ def _number(value: float | None) -> str:
     return "" if value is None else f"{value:.3g}"
 
 
-def summary(result: Each) -> Summary:
-    """The table and the sentences as text."""
-    rows = cells(result)
-    lines = text_table(HEADS, [row[:-1] for row in rows])
-    last = [FEATURES, "-" * (len(FEATURES) + 2), *(row[-1] for row in rows)]
-    told = [
-        f"{line}{'' if i == 1 else '  '}{end}".rstrip() for i, (line, end) in enumerate(zip(lines, last, strict=True))
+def parts(result: Each) -> list[Part]:
+    """The table and the sentences."""
+    return [
+        text(title(result), place="top"),
+        table((*HEADS, FEATURES), cells(result), words_last=True),
+        text(f"({reading(result)})", kind="note", apart=False, wrapped=True),
+        text(sentence(result), place="top", wrapped=True),
+        text(*cautions_of(result), kind="caution", wrapped=True),
     ]
-    cautions = [part for caution in cautions_of(result) for part in wrap(caution, LINE_WIDTH, subsequent_indent="  ")]
-    below = [*wrap(sentence(result), LINE_WIDTH), *([""] if cautions else []), *cautions]
-    return Summary("\n".join([title(result), "", *told, *wrap(f"({reading(result)})", LINE_WIDTH), "", *below]))
+
+
+def parts_of_group(group: EachGroup) -> list[Part]:
+    """The rows of one group, and what is said of it."""
+    certificate = "" if group.model is None else group.model.certificate_.brief
+    return [
+        text(f"{group.name}: {shortly(group)}.", place="top"),
+        table((*HEADS, FEATURES), _rows(group), words_last=True),
+        text(certificate),
+        text(*group.cautions, *group.warnings, kind="caution", wrapped=True),
+    ]
 
 
 def cautions_of(result: Each) -> list[str]:
@@ -171,37 +182,17 @@ def _means(result: Each) -> list[str]:
 
 def shortly(group: EachGroup) -> str:
     """A group's test in a few words."""
+    if group.failed:
+        return f"not fitted: {group.failed}"
     if group.n_unique is None:
         return "not tested"
     return count(group.n_unique, "unique component") if group.n_unique else "no component shown to be unique"
 
 
 def in_short(result: Each) -> str:
-    """One or two lines, for an interpreter."""
+    """A few words, for an interpreter."""
     tested = [group for group in result.groups if group.test is not None]
     unique = [group.name for group in tested if group.n_unique]
     found = f"unique components in {listed(unique, 3) if unique else 'none'}"
     told = f"{len(tested)} tested, {found} (Holm, level {result.alpha:g})" if tested else "not tested"
-    return f"<Each: {len(result)} groups against {'all others together' if result.pooled else 'the others'}; {told}>"
-
-
-def as_html(result: Each) -> str:
-    """The table and the sentence for a notebook."""
-    head = "".join(f"<th>{escape(text)}</th>" for text in (*HEADS, FEATURES))
-    body = "".join(_html_row(row) for row in cells(result))
-    return (
-        f"<div><p><strong>{escape(title(result))}</strong></p><table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-        f"<p>{escape(sentence(result))}</p><p><small>{escape(reading(result))}</small></p></div>"
-    )
-
-
-def _html_row(values: Sequence[str]) -> str:
-    last = len(values) - 1
-    return (
-        "<tr>"
-        + "".join(
-            f'<td style="text-align: {"left" if i in (0, last) else "right"}">{escape(value)}</td>'
-            for i, value in enumerate(values)
-        )
-        + "</tr>"
-    )
+    return f"{len(result)} groups against {'all others together' if result.pooled else 'the others'}; {told}"

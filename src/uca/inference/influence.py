@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from .._readable import listed
+from .._shown import Part, Shown, table, text
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
-from ..estimators.summary import Summary, text_table
 from .leftout import attainable
 
 NONE = 1e-6  # a relative gain, or a multiplier times its bound in units of the value, below this is 0
@@ -33,8 +34,8 @@ IN_THESE_ROWS = {
 }
 
 
-@dataclass(frozen=True, eq=False)
-class BackgroundInfluence:
+@dataclass(frozen=True, eq=False, repr=False)
+class BackgroundInfluence(Shown):
     """Result of :func:`background_influence`; ``print`` it for the table.
 
     Attributes
@@ -189,8 +190,10 @@ class BackgroundInfluence:
             parts.append(f"{self.n_unconverged} of the fits did not reach the tolerance, so this is uncertain")
         return ". ".join(part[0].upper() + part[1:] for part in parts) + "."
 
-    def summary(self) -> Summary:
-        """The table and the sentence as text."""
+    def _brief(self) -> str:
+        return listed([f"{name!r} {self.verdict(name)}" for name in self.background_names], 4)
+
+    def _parts(self) -> list[Part]:
         rows = [
             [
                 row["left out"],
@@ -207,7 +210,4 @@ class BackgroundInfluence:
         header = ["left out", "its lambda", "attainable variance", "gain", "cosine, first", "cosine, space"]
         header += [*(["p, gain", "p, turn"] if self.n_resamples else []), ""]
         title = f"With all backgrounds the attainable target variance is {self.value:.4g}"
-        return Summary("\n".join([title, "", *text_table(header, rows), "", self.sentence]))
-
-    def __str__(self) -> str:
-        return str(self.summary())
+        return [text(title), table(header, rows), text(self.sentence, place="top")]

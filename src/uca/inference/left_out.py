@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from html import escape
-from textwrap import wrap
 from typing import Any
 
 import numpy as np
 
 from .._readable import listed
+from .._shown import Part, Shown, table, text
 from .._types import Array
 from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
-from ..estimators.summary import LINE_WIDTH, Summary, text_table
 from .resampled import FOUND_AGAIN
 from .sample import MIN_SUBJECTS
 
@@ -21,7 +19,7 @@ TOLD = 3  # components that the sentence speaks of
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class LeftOutGroups:
+class LeftOutGroups(Shown):
     """Result of :func:`leave_one_group_out`; ``print`` it for the table.
 
     Attributes
@@ -194,29 +192,23 @@ class LeftOutGroups:
         ]
         return header, rows
 
-    def summary(self) -> Summary:
-        """The table and the sentence as text."""
+    def _parts(self) -> list[Part]:
         note = (
             "mean, SD: scores of model.transform, in the units of the target. var. left out: variance of the group's rows "
             "along the component of the fit without the group, each dataset scaled as in the fit. angle: between that "
             "component and the one of all rows."
         )
-        return Summary("\n".join([*text_table(*self._cells()), *wrap(note, LINE_WIDTH), "", self.sentence]))
+        return [
+            table(*self._cells()),
+            text(note, kind="note", apart=False, wrapped=True),
+            text(self.sentence, place="top"),
+        ]
 
-    def __str__(self) -> str:
-        return str(self.summary())
-
-    def __repr__(self) -> str:
+    def _brief(self) -> str:
         angles = self.angles[~np.isnan(self.angles[:, 0]), 0]
         first = component_names(self.model, 1)[0]
         turn = f"{first} turns by {angles.max():.0f}° at most without one of them" if len(angles) else "none left out"
-        return f"<LeftOutGroups: {len(self.group_names)} groups; {turn}>"
-
-    def _repr_html_(self) -> str:
-        header, rows = self._cells()
-        head = "".join(f"<th>{escape(cell)}</th>" for cell in header)
-        body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in row)}</tr>" for row in rows)
-        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table><p>{escape(self.sentence)}</p>"
+        return f"{len(self.group_names)} groups; {turn}"
 
 
 def _range(values: Array) -> str:

@@ -14,9 +14,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from .._containers import is_array_api, is_dask
+from .._readable import listed
+from .._shown import Part, Shown, table, text
 from .._types import Array, Rows
 from ..estimators.base import ContrastiveTransformer
-from ..estimators.summary import Summary, text_table
 from ..fitted import check_fitted
 from ..operators.sources.namespace import to_numpy
 
@@ -24,8 +25,8 @@ FEW = 0.05  # share of the rows
 LISTED = 10  # rows that a sentence names
 
 
-@dataclass(frozen=True, eq=False)
-class RowLeverage:
+@dataclass(frozen=True, eq=False, repr=False)
+class RowLeverage(Shown):
     """Result of :func:`row_leverage`; ``print`` it for the table.
 
     Attributes
@@ -75,8 +76,11 @@ class RowLeverage:
         share = f"{100 * self.leverage[rows, i].sum():.0f} % of its variance in the target"
         return f"{len(rows)} of {len(self.leverage)} rows ({listed}) ha{'s' if len(rows) == 1 else 've'} {share}"
 
-    def summary(self) -> Summary:
-        """The table and the warnings as text."""
+    def _brief(self) -> str:
+        told = [f"{self.prefix}{i + 1} {n}{' (few)' if self.few[i] else ''}" for i, n in enumerate(self.n_half)]
+        return f"of {len(self.leverage)} rows, those with half of a component's variance: {listed(told, 5)}"
+
+    def _parts(self) -> list[Part]:
         top = np.sort(self.leverage, axis=0)[::-1]
         rows = [
             [
@@ -87,11 +91,10 @@ class RowLeverage:
             ]
             for i in range(top.shape[1])
         ]
-        lines = text_table(["component", "largest row", "largest three", "rows with half"], rows)
-        return Summary("\n".join([*lines, "", *(self.warnings or ["No component depends on only a few rows."])]))
-
-    def __str__(self) -> str:
-        return str(self.summary())
+        told = text(*self.warnings, kind="caution", place="top")
+        if not self.warnings:
+            told = text("No component depends on only a few rows.", place="top")
+        return [table(["component", "largest row", "largest three", "rows with half"], rows), told]
 
 
 def row_leverage(model: ContrastiveTransformer, X: Rows) -> RowLeverage:

@@ -16,11 +16,13 @@ from typing import Any
 import numpy as np
 
 from .._parameters import check_n_components, check_positive_int
+from .._readable import listed
+from .._shown import Part, Shown, table, text
 from .._subjects import folds
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
 from ..estimators.expected_words import NewRowsWarning, in_both, is_far
-from ..estimators.summary import Summary, prediction, text_table
+from ..estimators.summary import prediction
 from ..fitted import background_law, scores_by
 from ..operators.representations.estimated import in_memory
 from .parallel import run
@@ -32,8 +34,8 @@ MOST_FOLDS = 20  # where no number is given; up to so many subjects each is left
 TOLERANCE = 1e-6  # of the refits
 
 
-@dataclass(frozen=True, eq=False)
-class ExpectedVariance:
+@dataclass(frozen=True, eq=False, repr=False)
+class ExpectedVariance(Shown):
     """Result of :func:`expected_background_variance`; ``print`` it for the table.
 
     Attributes
@@ -97,8 +99,13 @@ class ExpectedVariance:
             text += " The bound holds for the rows of the fit, not for new ones."
         return text + ("" if self.grouped else " Rows are assumed to be independent: give groups if they are not.")
 
-    def summary(self) -> Summary:
-        """The table and the sentence as text."""
+    def _brief(self) -> str:
+        names = zip(self.model.background_names_, self.expected[0], self.model.bounds_, strict=True)
+        told = [f"{value:.3g} in {name!r} (bound {bound:.3g})" for name, value, bound in names]
+        who = "subjects" if self.grouped else "rows"
+        return f"{self.model.component_prefix}1 along {who} left out of the fit: variance {listed(told, 4)}"
+
+    def _parts(self) -> list[Part]:
         header = ["component", "background", "bound", "in these rows", "predicted", "left out", "+-"]
         rows = [
             [
@@ -112,10 +119,7 @@ class ExpectedVariance:
             ]
             for row in self.table
         ]
-        return Summary("\n".join([*text_table(header, rows), "", self.sentence]))
-
-    def __str__(self) -> str:
-        return str(self.summary())
+        return [table(header, rows), text(self.sentence, place="top")]
 
 
 def expected_background_variance(

@@ -18,11 +18,11 @@ import numpy as np
 from scipy import sparse
 
 from .._parameters import check_positive_int
+from .._shown import Part, Shown, table, text
 from .._threads import one_blas_thread
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.base import represent
 from ..estimators.bounded import BoundedTransformer
-from ..estimators.summary import Summary, text_table
 from ..operators.eigen.solver import Eigensolver
 from .outcome import UniquenessTest, p_text
 from .parallel import run, streams
@@ -34,8 +34,8 @@ MOST_COUNTED = 10  # components looked at by default
 SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses
 
 
-@dataclass(frozen=True, eq=False)
-class NumberOfComponents:
+@dataclass(frozen=True, eq=False, repr=False)
+class NumberOfComponents(Shown):
     """Result of :func:`estimate_n_components`; ``print`` it for the table.
 
     Row i of the table asks twice whether there is an i-th unique component: by the i-th eigenvalue (screening), and by the
@@ -88,8 +88,10 @@ class NumberOfComponents:
             + ("They agree." if self.n_components_ == self.n_screened_ else "If they differ, believe the test.")
         )
 
-    def summary(self) -> Summary:
-        """The table and the sentence as text."""
+    def _brief(self) -> str:
+        return f"{self.n_components_} unique by the test on held-out rows, {self.n_screened_} by parallel analysis"
+
+    def _parts(self) -> list[Part]:
         rows = [
             [
                 f"{row['component']}",
@@ -102,10 +104,10 @@ class NumberOfComponents:
             for row in self.table
         ]
         header = ["component", "eigenvalue", "permuted", "screening", "p, held out", "test"]
-        return Summary("\n".join([*text_table(header, rows), "", self.sentence]))
-
-    def __str__(self) -> str:
-        return str(self.summary())
+        return [
+            table(header, rows),
+            text(self.sentence, place="top"),
+        ]
 
 
 def estimate_n_components(

@@ -7,8 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from .._readable import listed
+from .._shown import Finding, Part, Shown, table, text
 from .._types import Array
-from ..estimators.summary import Summary, text_table
 from ..means import ELSEWHERE, MeanDifferences
 from .cautions import RowFacts
 
@@ -17,8 +18,8 @@ LEAST_KEPT = 0.5  # of a component, below which the result says that most of it 
 FEW = 30  # rows or subjects below which the result says that they are few
 
 
-@dataclass(frozen=True, eq=False)
-class UniquenessTest:
+@dataclass(frozen=True, eq=False, repr=False)
+class UniquenessTest(Shown):
     """Result of :func:`uniqueness_test`; ``print`` it for the table.
 
     Attributes
@@ -260,11 +261,12 @@ class UniquenessTest:
         )
         return f"p = {p[worst]:.2g} against {name}"
 
-    def __str__(self) -> str:
-        return str(self.summary())
+    def _brief(self) -> str:
+        told = [f"{self._name(i)} {p_text(p)}" for i, p in enumerate(self.pvalues)]
+        found = f"{self.n_unique_} of {len(self.pvalues)} components unique at level {100 * self.alpha:g} %"
+        return f"{found}; p: {listed(told, 5)}"
 
-    def summary(self) -> Summary:
-        """The table and the sentence as text."""
+    def _parts(self) -> list[Part]:
         names = ("target", *self.background_names)
         header = ["component", *names, *(f"p, {name}" for name in self.background_names), "p, average", "p", ""]
         rows = [
@@ -282,7 +284,11 @@ class UniquenessTest:
             for i in range(len(self.pvalues))
         ]
         title = f"Variance on rows held out of the fit, with {100 * (1 - self.alpha):g} % intervals"
-        return Summary("\n".join([title, "", *text_table(header, rows), "", self.sentence]))
+        return [
+            text(title),
+            table(header, rows),
+            Finding("top", sentences=(self._finding(), *self._details()), cautions=tuple(self.cautions)),
+        ]
 
 
 def p_text(value: float) -> str:

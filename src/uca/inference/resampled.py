@@ -7,15 +7,16 @@ from typing import Any
 
 import numpy as np
 
+from .._readable import listed
+from .._shown import Part, Shown, table, text
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
-from ..estimators.summary import Summary, text_table
 
 FOUND_AGAIN = 0.8  # median cosine from which a component counts as found again (benchmarks/inference/coverage.py)
 
 
-@dataclass(frozen=True, eq=False)
-class Bootstrap:
+@dataclass(frozen=True, eq=False, repr=False)
+class Bootstrap(Shown):
     """Result of :func:`bootstrap`; ``print`` it for the table.
 
     Attributes
@@ -117,8 +118,11 @@ class Bootstrap:
             for i in range(len(self.stability_))
         ]
 
-    def summary(self) -> Summary:
-        """Stability, variances and multipliers as text."""
+    def _brief(self) -> str:
+        told = [f"{self._name(i)} {value:.2f}" for i, value in enumerate(self.stability_)]
+        return f"{len(self.cosines)} resamples; stability (median cosine): {listed(told, 5)}"
+
+    def _parts(self) -> list[Part]:
         names = ("target", *self.model.background_names_)
         heads = [f"{name}, {which} rows" for name in names for which in ("these", "new")]
         variances = [
@@ -137,23 +141,26 @@ class Bootstrap:
             ]
             for i, (row, cells) in enumerate(zip(self.table, variances, strict=True))
         ]
-        lines = text_table(["component", "stability", "of the space", *heads, "reliable features"], rows)
+        parts: list[Part] = [table(["component", "stability", "of the space", *heads, "reliable features"], rows)]
         if self.lambdas.shape[1]:
             told = zip(self.model.lambdas_.astype(float), self.lambdas_low, self.lambdas_high, strict=True)
             cells = [[name, _text(_numbers(ends))] for name, ends in zip(names[1:], told, strict=True)]
-            lines += ["", *text_table(["background", "lambda"], cells)]
-        return Summary("\n".join([*lines, "", *self._notes()]))
+            parts.append(table(["background", "lambda"], cells, place="more"))
+        return [*parts, text(*self._notes(), kind="note"), text(*self._cautions(), kind="caution", apart=False)]
 
     def _name(self, i: int) -> str:
         return f"{self.model.component_prefix}{i + 1}"
 
     def _notes(self) -> list[str]:
-        notes = [
+        return [
             f"{len(self.cosines)} resamples, {100 * self.level:g} % intervals. Stability: median cosine with the component "
             "of all rows.",
             "These rows: variance in the rows of the fit, which is optimistic. New rows: what others of the same kind are "
             "expected to show along the same component.",
         ]
+
+    def _cautions(self) -> list[str]:
+        notes = []
         lost = [self._name(int(i)) for i in np.flatnonzero(~self.found_again)]
         if lost:
             what = "loadings and target variance" if self.found_again[0] else "loadings, target variance and lambda"
@@ -165,9 +172,6 @@ class Bootstrap:
         if self.n_unconverged:
             notes.append(f"{self.n_unconverged} fits did not reach the tolerance.")
         return notes
-
-    def __str__(self) -> str:
-        return str(self.summary())
 
 
 def _numbers(ends: Any) -> tuple[float | None, ...]:

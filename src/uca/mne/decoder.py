@@ -9,9 +9,9 @@ from sklearn.base import BaseEstimator
 from sklearn.utils.validation import check_is_fitted
 
 from .._parameters import check_choice, check_positive_int
+from .._shown import Summary, text
 from .._types import Array
 from ..dual import Certificate
-from ..estimators.summary import Summary
 from ..estimators.uca import UCA as MatrixUCA
 from .maps import plot_maps
 from .recordings import (
@@ -219,9 +219,8 @@ class UCA(BaseEstimator):
         lines = [
             f"{len(self.ch_names_)} channels; all recordings together span {self.rank_} dimensions",
             *(f"{name}: {n} samples, rank {self.ranks_[name]}" for name, n in self.n_samples_.items()),
-            "",
         ]
-        return Summary("\n".join([*lines, str(self.model_.summary())]))
+        return Summary.of([text(*lines, place="top"), *self.model_.summary().parts])
 
     # --- sources --------------------------------------------------------------------------------------------------------
 

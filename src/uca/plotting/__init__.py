@@ -3,9 +3,11 @@
 Every function takes the fitted model, or the result, first and an optional ``ax``, draws on it (or on a new figure)
 and returns the Axes. Every figure has a title, unless the Axes given have one; ``ax.set_title`` replaces it, and
 ``ax.set_title("")`` takes it away. Importing this package does not import matplotlib; calling a function does. No
-function calls ``plt.show`` or changes the style, so figures follow the user's rcParams.
+function calls ``plt.show`` or changes the style, so figures follow the user's rcParams. One function draws with the report's
+scripts instead: :func:`explore`, the contrast slider for notebooks (extra ``report``).
 """
 
+from ..report.slider import explore
 from .bars import loadings, variance
 from .densities import density
 from .dual_function import dual
@@ -27,6 +29,7 @@ __all__ = [
     "dual",
     "each",
     "eigenimages",
+    "explore",
     "influence",
     "leverage",
     "loadings",

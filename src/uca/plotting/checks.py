@@ -10,7 +10,7 @@ import numpy as np
 
 from .._containers import is_array_api
 from .._missing import entries
-from .._parameters import check_choice
+from .._parameters import check_choice, check_type
 from .._types import Array, Backgrounds, Labels, Rows
 from .._validation import label_of, name_backgrounds
 from ..estimators.base import ContrastiveTransformer
@@ -26,15 +26,6 @@ def check_model(model: ContrastiveTransformer) -> Any:
 def check_result(result: Any, kind: type, function: str) -> None:
     """A result of the given kind, which ``uca.inference.<function>`` makes."""
     check_type(result, kind, f"uca.inference.{function}")
-
-
-def check_type(result: Any, kind: type, function: str) -> None:
-    """A result of the given kind, which a function of that whole name makes."""
-    if not isinstance(result, kind):
-        article = "an" if kind.__name__[0] in "AEIO" else "a"
-        raise TypeError(
-            f"the first argument must be {article} {kind.__name__}, as {function} returns it; got {type(result).__name__}"
-        )
 
 
 def check_component(model: ContrastiveTransformer, component: Any, name: str = "component") -> int:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from .._optional import optional
+from .._parameters import check_type
 from ..groupwise import Each
 from ..inference.outcome import p_text
-from .checks import check_type
 from .style import GREYS, INK, axes, colour, entitle, open_frame
 
 if TYPE_CHECKING:

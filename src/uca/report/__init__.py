@@ -8,5 +8,6 @@ Needs the extra ``report`` (Jinja2 and Plotly).
 
 from .groupwise import each
 from .make import report
+from .slider import Exploration
 
-__all__ = ["each", "report"]
+__all__ = ["Exploration", "each", "report"]

@@ -87,7 +87,7 @@ def _no_path(model: BoundedTransformer, n_given: int) -> str:
     if not model.has_dual:
         return "The components have few features, chosen by search: there is no contrast to vary between them and PCA."
     if not n_given:
-        return "The contrast slider needs the rows of the backgrounds: make the report with backgrounds=."
+        return "The contrast slider needs the rows of the backgrounds: pass them as backgrounds=."
     if not np.any(model.component_lambdas_ > 0):
         return (
             "Every multiplier is 0: the components of PCA respect the bounds already, so there is no contrast to vary."

@@ -9,16 +9,16 @@ from __future__ import annotations
 import base64
 import os
 import platform
+from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from .._files import write_file
+from .._parameters import check_type
 from ..groupwise import Each, EachGroup
 from ..groupwise import words as said
 from ..inference.outcome import p_text
-from ..plotting.checks import check_type
-from ..plotting.groupwise import picture
 from .inputs import plain
 from .make import check_path
 from .page import check_jinja, render_still
@@ -89,7 +89,9 @@ def _context(result: Each, heading: str, made_on: str | None) -> dict[str, Any]:
 def _figure(result: Each) -> tuple[str, str]:
     """The figure as base64, or why there is none."""
     try:
-        return base64.b64encode(picture(result)).decode(), ""
+        # Imported on use and by name: figures stand below, and need an extra of their own.
+        picture = import_module("uca.plotting.groupwise").picture(result)
+        return base64.b64encode(picture).decode(), ""
     except ImportError as error:
         return "", f"There is no figure: {error}"
 

@@ -17,6 +17,7 @@ from ..inference import BackgroundInfluence, Bootstrap, UniquenessTest
 from . import evidence, words
 from .contrast import contrast_path
 from .evidence import Evidence, check_evidence
+from .frame import ReportPath
 from .inputs import Inputs, check_inputs
 from .page import check_extra, render
 from .payload import MAX_COMPONENTS, assemble, to_json
@@ -39,7 +40,7 @@ def report(
     title: str | None = None,
     seconds: float | None = None,
     made_on: str | None = None,
-) -> Path:
+) -> ReportPath:
     """Write an interactive report of a fitted model as one HTML file that works offline.
 
     Parameters
@@ -79,8 +80,8 @@ def report(
 
     Returns
     -------
-    path : pathlib.Path
-        The file that was written.
+    path : ReportPath
+        The file that was written: a :class:`pathlib.Path` that a notebook shows as the page itself.
 
     Notes
     -----
@@ -119,7 +120,7 @@ def report(
     found = check_evidence(model, test, stability, influence)
     heading = "What is unique to the target" if title is None else str(title)
     write_file(target_path, _page(model, data, found, heading, seconds, made_on))
-    return target_path
+    return ReportPath(target_path)
 
 
 def _page(
@@ -158,7 +159,7 @@ def _page(
         "has_image": data.image_shape is not None,
         "scaled": bool(model.scale) and model.n_samples_ is not None,
     }
-    return render(context, to_json(document))
+    return render("report", context, to_json(document))
 
 
 def check_path(path: str | os.PathLike[str]) -> Path:

@@ -15,18 +15,16 @@ from typing import Any
 
 from .._optional import optional
 
-SCRIPTS = (
-    "core.js",
-    "panels.js",
-    "scatter.js",
-    "picture.js",
-    "contrast.js",
-    "selection.js",
-    "variance.js",
-    "heldout.js",
-    "loadings.js",
-    "main.js",
-)
+SCATTER = ("core.js", "panels.js", "scatter.js", "picture.js", "contrast.js")
+SCRIPTS = {
+    "report": (*SCATTER, "selection.js", "variance.js", "heldout.js", "loadings.js", "main.js"),
+    "explore": (*SCATTER, "main.js", "explore.js"),
+}
+#: What the pointer does in the scatter; the first is what it begins with.
+MODES = {
+    "report": (("lasso", "Lasso"), ("select", "Box"), ("zoom", "Zoom"), ("pan", "Pan")),
+    "explore": (("zoom", "Zoom"), ("pan", "Pan")),
+}
 
 
 def check_extra() -> None:
@@ -40,14 +38,16 @@ def check_jinja() -> None:
     optional("jinja2", "a page needs Jinja2", "report")
 
 
-def render(context: Mapping[str, Any], payload: str) -> str:
-    """The page; ``context`` is escaped where it is printed, ``payload`` is JSON that has been."""
+def render(page: str, context: Mapping[str, Any], payload: str) -> str:
+    """The page "report" or "explore"; ``context`` is escaped where it is printed, ``payload`` is JSON that has been."""
     from markupsafe import Markup
 
     return render_still(
-        "report.html.j2",
+        f"{page}.html.j2",
         context,
-        scripts=[Markup(_asset(name)) for name in SCRIPTS],
+        page=page,
+        modes=MODES[page],
+        scripts=[Markup(_asset(name)) for name in SCRIPTS[page]],
         payload=Markup(payload),
         plotly=Markup(_packed_plotly()),
     )
@@ -59,9 +59,13 @@ def render_still(template: str, context: Mapping[str, Any], **ready: Any) -> str
     from markupsafe import Markup
 
     environment = jinja2.Environment(
-        autoescape=True, undefined=jinja2.StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=jinja2.FunctionLoader(_asset),
+        autoescape=True,
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
-    return environment.from_string(_asset(template)).render(**context, style=Markup(_asset("report.css")), **ready)
+    return environment.get_template(template).render(**context, style=Markup(_asset("report.css")), **ready)
 
 
 def _asset(name: str) -> str:

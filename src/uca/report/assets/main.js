@@ -67,6 +67,13 @@
     S.draw();
   });
   R.element("picture").addEventListener("click", R.savePicture);
+  // Inside a notebook the page has no address of its own, and links to its sections would lead to the notebook's.
+  if (location.protocol === "about:") document.addEventListener("click", (event) => {
+    const link = event.target.closest('a[href^="#"]');
+    if (!link) return;
+    event.preventDefault();
+    R.element(link.getAttribute("href").slice(1)).scrollIntoView();
+  });
 
   const unpackLibrary = async () => {
     const packed = new Blob([R.bytes(R.element("plotly-gz").textContent)]);
@@ -77,12 +84,12 @@
   };
 
   const start = async () => {
-    R.tables();
+    if (R.tables) R.tables();
     try {
       await unpackLibrary();
     } catch (error) {
       const failure = R.element("failure");
-      failure.textContent = `The plots cannot be drawn (${error.message}). They need Chrome or Edge 80, Firefox 113 or Safari 16.4, or newer. The tables below are complete.`;
+      failure.textContent = `The plots cannot be drawn (${error.message}). They need Chrome or Edge 80, Firefox 113 or Safari 16.4, or newer.${R.tables ? " The tables below are complete." : ""}`;
       failure.hidden = false;
       return;
     }

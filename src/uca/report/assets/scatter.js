@@ -36,7 +36,7 @@
     colour: data.labels ? "label" : "none",
     hidden: new Set(),
     selected: null,
-    mode: "lasso",
+    mode: document.querySelector('input[name="mode"]:checked').value,
     overlay: false,
     zoomed: false,
     kind,
@@ -250,7 +250,7 @@
     if (listening) return;
     listening = true;
     box.on("plotly_selected", (event) => {
-      if (S.quiet || !event || !event.points) return;
+      if (S.quiet || !event || !event.points || !R.select) return;
       R.select(new Set(event.points.map((point) => starts[S.curves[point.curveNumber]] + point.pointNumber)));
     });
     box.on("plotly_relayout", (change) => {
