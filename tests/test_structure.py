@@ -28,6 +28,7 @@ LAYERS = [
     "supports",
     "estimators",
     "fitted",
+    "removal",
     "contrast",
     "pipeline",
     "drifted",
