@@ -14,7 +14,7 @@ where G, (c, p), says how features follow the scores:
   the scores. In the target of the fit, no feature is correlated with the scores any more.
 
 Promises: what is left has scores of 0 on the chosen components (along patterns: if the target varies along each of them).
-Features that were constant in the target, and rows at the mean of the target, stay as they are. Units, columns and the kind of
+Features that were constant in the target, and rows at the mean of the target, stay as they are. Units, columns and kind of
 table are those of the rows given. With all components, ``remove(X, m) + m.inverse_transform(m.transform(X)) - m.mean_ = X``.
 """
 
@@ -51,10 +51,10 @@ def remove(
     Parameters
     ----------
     X : array, table or dask array of shape (n, p)
-        Rows of any dataset, with the features of the fit; columns of a table are matched by name. They are centred and scaled
-        as the target was, as :meth:`uca.UCA.transform` does. Sparse rows are refused, because the result is dense. With a
-        model that was fitted with ``missing="em"``, values may be missing: they count with their conditional means, and
-        stay missing in the result.
+        Rows of any dataset, with the features of the fit; columns of a table are matched by name. They are centred and
+        scaled as the target was, as :meth:`uca.UCA.transform` does. Sparse rows are refused, because the result is dense.
+        With a model that was fitted with ``missing="em"``, values may be missing: they count with their conditional means,
+        and stay missing in the result.
     model : fitted UCA, SparseUCA, CPCA or CPCAPlusPlus
     components : int or sequence of int, optional
         Which components, counted from 0: ``0`` is UC1. Default: all.
