@@ -168,7 +168,9 @@ def _write(folder: Path, model: BoundedTransformer, study: Study) -> None:
 def methods(model: BoundedTransformer, study: Study, tested: Any) -> str:
     """The paragraph for a paper; below it what was done to the files, which the model does not know."""
     read = [f"- {note}" for note in study.notes]
-    return "\n".join([str(model.methods_text(test=tested)), *(["", "How the files were read:", *read] if read else []), ""])
+    return "\n".join(
+        [str(model.methods_text(test=tested)), *(["", "How the files were read:", *read] if read else []), ""]
+    )
 
 
 def _named(model: BoundedTransformer, features: tuple[str, ...] | None) -> BoundedTransformer:
