@@ -96,6 +96,7 @@ for i, gamma in enumerate(gammas):
     for j, factor in enumerate(factors):
         table[i, j] = area(mapped(gamma, factor * usual).transform(new)[:, 0])
 
+# sphinx_gallery_thumbnail_number = 2
 figure, axis = plt.subplots(figsize=(5.5, 4), layout="constrained")
 image = axis.imshow(table, vmin=0.5, vmax=1.0, cmap="viridis", aspect="auto")
 for (i, j), value in np.ndenumerate(table):
