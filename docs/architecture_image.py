@@ -31,6 +31,7 @@ TOLD = {
     "supports": "the best k features, with proof",
     "estimators": "UCA, CPCA, CPCAPlusPlus",
     "fitted": "a model and rows back to their problem",
+    "removal": "rows without the components",
     "contrast": "from PCA to strong contrast",
     "pipeline": "backgrounds through every step",
     "monitoring": "have new rows moved?",

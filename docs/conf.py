@@ -15,6 +15,8 @@ extensions = [
     "sphinx_gallery.gen_gallery",
 ]
 html_theme = "furo"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 html_title = "uca: what one dataset has and others do not"
 exclude_patterns = ["_build"]
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}

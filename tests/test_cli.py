@@ -30,7 +30,7 @@ from uca.cli.destination import new_folder
 from uca.cli.program import explain
 from uca.estimators.expected_words import about
 
-FILES = {"scores.csv", "components.csv", "summary.json", "model.skops", "report.html"}
+FILES = {"scores.csv", "components.csv", "summary.json", "model.skops", "methods.txt", "report.html"}
 FILES |= {"scores.png"} if find_spec("matplotlib") else set()
 
 

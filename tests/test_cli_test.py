@@ -379,6 +379,7 @@ class TestFit:
         test = uniqueness_test(**data(tables), n_components=3, groups=groups, model=model, random_state=0)
         check_numbers(json.loads(Path("out/summary.json").read_text())["test"], test)
         assert test.sentence in result.stdout
+        assert test.sentence in Path("out/methods.txt").read_text(encoding="utf-8")
         assert "Is it real?" not in result.stdout
         assert page[0]["test"].sentence == test.sentence
         model = uca.load("out/model.skops")

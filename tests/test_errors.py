@@ -13,7 +13,7 @@ import pytest
 from scipy import sparse
 from sklearn.exceptions import NotFittedError
 
-from uca import CPCA, UCA, CPCAPlusPlus, Moments, SparseUCA, solve_dual
+from uca import CPCA, UCA, CPCAPlusPlus, Moments, SparseUCA, remove, solve_dual
 from uca._missing import entries, is_missing
 from uca.inference import bootstrap, row_leverage
 
@@ -276,6 +276,7 @@ READERS = {
     "Moments.add": lambda rows, good: Moments.of(good).add(rows),
     "transform": lambda rows, good: UCA().fit(good).transform(rows),
     "inverse_transform": lambda rows, good: UCA(4).fit(good).inverse_transform(rows),
+    "remove": lambda rows, good: remove(rows, UCA().fit(good)),
     "bootstrap": lambda rows, good: bootstrap(rows, good),
     "row_leverage": lambda rows, good: row_leverage(UCA().fit(good), rows),
 }

@@ -104,6 +104,16 @@ def test_pipeline(run, capsys):
     assert np.mean(names["distance"][names["new_worn"]]) > 3 * np.mean(names["distance"][~names["new_worn"]])
 
 
+def test_nonlinear(run, capsys):
+    names = run("plot_nonlinear")
+    assert names["n_figures"] == 2
+    new, area, table = names["new"], names["area"], names["table"]
+    assert area(names["plain"].transform(new)[:, 0]) < 0.6
+    assert area(names["narrow"].transform(new)[:, 0]) > 0.95
+    assert table.min() < 0.6 < 0.95 < table.max()  # as the text says: the choice matters
+    assert "after the map with" in capsys.readouterr().out
+
+
 def test_every_example_is_tested():
     tested = {name[5:] for name in globals() if name.startswith("test_") and name != "test_every_example_is_tested"}
     assert {path.stem.removeprefix("plot_") for path in EXAMPLES.glob("*.py")} == tested

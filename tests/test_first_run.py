@@ -134,12 +134,16 @@ def test_transcript(tmp_path):
     assert codes == [0, 1, 0, 2, 0, 0, 0]
     assert {path.name for path in (tmp_path / "result").iterdir()} - {"scores.png"} == {
         "components.csv",
+        "methods.txt",
         "model.skops",
         "report.html",
         "scores.csv",
         "summary.json",
     }
     assert {path.name for path in (tmp_path / "tested").iterdir()} >= {"test.csv", "test.json"}
+    methods = (tmp_path / "result" / "methods.txt").read_text(encoding="utf-8")
+    assert "The target had 200 rows and 8 features; the background was control (150 rows)." in methods
+    assert "- treated.csv: 2 missing values were replaced by the median of the column\n" in methods
     _compare(DOCS / "first-run.md", transcript)
 
 

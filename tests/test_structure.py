@@ -31,6 +31,7 @@ LAYERS = [
     "supports",
     "estimators",
     "fitted",
+    "removal",
     "contrast",
     "pipeline",
     "drifted",

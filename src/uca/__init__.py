@@ -22,6 +22,7 @@ from .monitoring import drift
 from .operators.statistics.moments import Moments
 from .persistence import load, save
 from .pipeline import ContrastivePipeline
+from .removal import remove
 from .solvers.api import solve_dual
 from .solvers.infeasible import InfeasibleBoundsError
 
@@ -54,6 +55,7 @@ __all__ = [
     "each",
     "load",
     "pool",
+    "remove",
     "save",
     "solve_dual",
 ]

@@ -29,7 +29,7 @@ from .reading import stem
 from .results import components_csv, describe, describe_means, json_text, line, made_from, scores_csv, show
 from .typed import next_command
 
-FILES = ("scores.csv", "components.csv", "summary.json", "model.skops", "scores.png", "report.html")
+FILES = ("scores.csv", "components.csv", "summary.json", "model.skops", "methods.txt", "scores.png", "report.html")
 OWN = {*FILES, *FIGURES}  # what uca plot adds to a result is replaced with it
 
 
@@ -98,6 +98,7 @@ def fit(
         with new_folder(out) as folder, warnings_as_notes(notes):
             steps.step("writing")
             _write(folder, model, study)
+            (folder / "methods.txt").write_text(methods(model, study, tested), encoding="utf-8")
             notes += draw_scores(folder / "scores.png", model, study)
             if report:
                 steps.step("writing the report")
@@ -162,6 +163,14 @@ def _write(folder: Path, model: BoundedTransformer, study: Study) -> None:
     (folder / "scores.csv").write_text(text, encoding="utf-8")
     (folder / "components.csv").write_text(components_csv(model, study.target.features), encoding="utf-8")
     persistence.save(_named(model, study.target.features), folder / "model.skops")
+
+
+def methods(model: BoundedTransformer, study: Study, tested: Any) -> str:
+    """The paragraph for a paper; below it what was done to the files, which the model does not know."""
+    read = [f"- {note}" for note in study.notes]
+    return "\n".join(
+        [str(model.methods_text(test=tested)), *(["", "How the files were read:", *read] if read else []), ""]
+    )
 
 
 def _named(model: BoundedTransformer, features: tuple[str, ...] | None) -> BoundedTransformer:

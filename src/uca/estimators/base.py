@@ -215,6 +215,10 @@ class ContrastiveTransformer(Distances, TransformerMixin, BaseEstimator):
     def inverse_transform(self, Z: Any) -> Array:
         """Rows in feature space, in the units of the target, that have the given scores.
 
+        Of all such rows, the one that is nearest to the mean of the target on the scale of the fit. So
+        ``inverse_transform(transform(X))`` is the part of X in the space of the components, about that mean;
+        :func:`uca.remove` gives the rest.
+
         Parameters
         ----------
         Z : array of shape (n, k)
@@ -228,11 +232,9 @@ class ContrastiveTransformer(Distances, TransformerMixin, BaseEstimator):
         model = self.to_numpy()
         if Z.shape[1] != len(model.components_):
             raise ValueError(f"Z has {Z.shape[1]} columns, but there are {len(model.components_)} components")
-        # Components need not be orthogonal (cPCA++): take the row of smallest size that has the scores.
-        components = model.components_.astype(float)
-        inverse_components = np.linalg.solve(components @ components.T, components)
-        scores = to_numpy(Z) / self.score_scale_
-        rows = scores @ inverse_components * model.scale_ + model.mean_
+        # Components need not be orthogonal (cPCA++), and sparse ones can be equal: the row of smallest size with the scores.
+        back = np.linalg.pinv(model.components_.astype(float)).T
+        rows = (to_numpy(Z) / self.score_scale_) @ back * model.scale_ + model.mean_
         return like(rows, Z, Z.dtype) if is_array_api(Z) else rows.astype(Z.dtype, copy=False)
 
     def get_feature_names_out(self, input_features: Any = None) -> Array:

@@ -23,6 +23,7 @@ from ..operators.representations.covariance import from_matrices, from_moments
 from ..operators.statistics.moments import Moments
 from .base import ContrastiveTransformer, features
 from .gaps import as_estimated
+from .methods import methods_text
 from .problem import Problem
 from .stream import Stream
 from .summary import summarise
@@ -116,6 +117,29 @@ class BoundedTransformer(ContrastiveTransformer):
         """Leading features, multipliers, variances and the certificate as a small table of text."""
         check_is_fitted(self)
         return summarise(self)
+
+    def methods_text(self, *, test: Any = None, bootstrap: Any = None) -> Summary:
+        """A paragraph for the methods section of a paper, with the figures of this fit filled in.
+
+        It says what was fitted to what, how data was standardised, the bounds and multipliers, what the certificate proves,
+        the variances, what new rows should show, and whether the components were tested. Read it before you paste it: it
+        cannot know how your rows were chosen.
+
+        Parameters
+        ----------
+        test : UniquenessTest, optional
+            Of :func:`uca.inference.uniqueness_test` on the same data, with ``model=`` this one: adds its sentence, with
+            its cautions, and the p-values. Without it, the text says that the components were not tested.
+        bootstrap : Bootstrap, optional
+            Of :func:`uca.inference.bootstrap` on the same data, with ``model=`` this one: adds how stable components are.
+
+        Returns
+        -------
+        text : str
+            One paragraph, and the reference. The version is that of the package as it is installed now.
+        """
+        check_is_fitted(self)
+        return methods_text(self, test, bootstrap)
 
     def report(self, path: str | os.PathLike[str], X: Rows, **options: Any) -> Path:
         """Write an interactive report of the fitted model: one HTML file that works offline.

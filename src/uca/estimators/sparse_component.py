@@ -21,7 +21,8 @@ from ..supports.search import MET
 from .problem import Problem
 
 MANY = 4000  # features up to which covariances of all of them are searched
-_PROVED = {
+#: What an upper bound rests on, in words.
+PROVED = {
     "levels": "every other choice of features was ruled out or solved",
     "relaxation": "by a semidefinite relaxation",
     "thresholds": "by thresholding the contrast matrix",
@@ -175,13 +176,14 @@ class Covariances:
         if status == Status.OPTIMAL:
             message = (
                 f"Proven: no component with {_features(k)} within the bounds has more variance in the target; "
-                f"{_PROVED[outcome.proof]}."
+                f"{PROVED[outcome.proof]}."
             )
         else:
             why = " (the proof ran out of time: raise time_limit)" if outcome.out_of_time else ""
+            more = f"{100 * (upper / own.lower - 1):.1f} % more" if own.lower > 0 else f"{upper:.3g}"
             message = (
                 f"Not proven to be the best: others with {_features(k)} can have at most "
-                f"{100 * (upper / own.lower - 1):.1f} % more variance in the target, {_PROVED[outcome.proof]}{why}."
+                f"{more} variance in the target, {PROVED[outcome.proof]}{why}."
             )
         return SparseCertificate(
             upper=upper,
