@@ -271,7 +271,7 @@ class TestTransform:
         assert told in shown
         assert told in " ".join(good("info", "out2").stdout.split())
         found = json.loads(Path("out2/summary.json").read_text())
-        assert any("new ones are expected to exceed them" in note for note in found["notes"])
+        assert any("new rows are expected to exceed them" in note for note in found["notes"])
         model.expected_background_variance_[:] = np.inf  # nine rows in ten used up
         uca.save(model, "used.skops")
         assert "none: no usable prediction: the bound holds for these rows only" in good("info", "used.skops").stdout
@@ -318,7 +318,7 @@ class TestCompare:
         assert "automatic alpha" in found["cPCA"]["note"]
         text = good("compare", "treated.csv", "-b", "control.csv", "--labels", "genotype").stdout
         assert "UCA, split" not in text
-        assert "how well the scores tell 'genotype'" in text
+        assert "how well the scores separate 'genotype'" in text
 
     @pytest.mark.parametrize(("given", "scale"), [("own", True), ("none", False), ("target", "target")])
     def test_one_scaling_where_it_is_chosen(self, folder, tables, given, scale):
@@ -367,7 +367,7 @@ class TestCompare:
         kinds = np.where(np.arange(12) % 2, "x", "y")[groups]
         assert separation(place, kinds, groups)["AUC"] < separation(place, kinds)["AUC"]
         assert np.isnan(separation(clear[:21], labels[:21])["AUC"])  # one row of a kind
-        with pytest.raises(ValueError, match="at least two kinds"):
+        with pytest.raises(ValueError, match="at least two different values"):
             separation(clear, ["a"] * 60)
         # A missing label is no kind of its own.
         for missing in ("", None, pd.NA, np.nan, np.ma.masked):

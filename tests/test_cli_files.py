@@ -208,7 +208,7 @@ class TestTranspose:
         groups = np.repeat(["x", "y"], 30)
         self.turned(tables["treated"], "all.csv", group=groups)
         first = run("fit", "all.csv", "--by", "group", "--target", "x", "-b", "y", "--no-report", "-o", "out")
-        assert "no file has a column 'group', but a row of that name" in first.stderr
+        assert "no file has a column 'group', but a row has that name" in first.stderr
         assert pasted(first).exit_code == 0
         assert json.loads(Path("out/summary.json").read_text())["target"]["rows"] == 30
 

@@ -327,7 +327,7 @@ def test_subjects_are_left_out_whole():
     assert grouped.n_folds == 12
     assert grouped.error[0, 0] > single.error[0, 0] > 0
     assert "by leaving out subjects (12 fits)" in grouped.sentence
-    assert "give groups where they are not" in single.sentence
+    assert "give groups if they are not" in single.sentence
     assert "left out" in str(grouped)
 
 

@@ -101,7 +101,7 @@ def test_more_arrays(tmp_path, rng):
     with pytest.raises(ValueError, match=r"one matrix of numbers, or one called X; it holds a \(2, 2\), b \(3, 3\)"):
         read_table(tmp_path / "two.npz")
     np.save(tmp_path / "cube.npy", np.zeros((2, 3, 4)))
-    with pytest.raises(ValueError, match=r"array of shape \(2, 3, 4\); rows x features is needed"):
+    with pytest.raises(ValueError, match=r"array of shape \(2, 3, 4\); a table of rows x features is needed"):
         read_table(tmp_path / "cube.npy")
     np.save(tmp_path / "objects.npy", np.array([[{}]], dtype=object), allow_pickle=True)
     with pytest.raises(ValueError, match="cannot be read as npy"):

@@ -103,7 +103,7 @@ class TestFit:
             model = kind.fit(gapped[0], backgrounds=gapped[1])
             assert all(certificate.estimated for certificate in model.certificates_)
             assert "estimated covariances (missing='em')" in model.certificate_.message
-            assert "estimated (missing='em')" in " ".join(model.summary().split())
+            assert "estimated covariances (missing='em')" in " ".join(model.summary().split())
             assert model.expected_background_variance_ is None
             assert model.rows_used_ is None
 

@@ -115,7 +115,7 @@ class TestTitlesAndBlanks:
     def test_a_title_above_the_names(self, tmp_path):
         for title in ("Experiment 12\n", "Experiment 12,,,,\n\n"):
             with pytest.raises(
-                TableError, match=r"has 1 name for 5 columns, the first 'Experiment 12': delete what stands"
+                TableError, match=r"has 1 name for 5 columns, the first 'Experiment 12': delete what is above"
             ):
                 read_table(put(tmp_path, f"{title}id,a,b,c,d\nx,1,2,3,4\ny,1,2,3,4\n"))
 
