@@ -70,6 +70,7 @@ class Program(TyperGroup):
                 traceback.print_exc()
             command = next((f"uca {name}" for name in arguments if name in self.commands), "uca")
             line, code = explain(error, command)
+            say(getattr(error, "__notes__", ()), quiet=not {"-q", "--quiet", "--json"}.isdisjoint(arguments))
             typer.echo(line, err=True)
             again = better(error, arguments)
             if again is not None:
@@ -139,11 +140,16 @@ def tell(content: dict[str, Any], *, quiet: bool, as_json: bool) -> bool:
 
 @contextmanager
 def warnings_as_notes(notes: list[str]) -> Iterator[None]:
-    """Collect what libraries warn of; warnings meant for programmers are dropped."""
+    """Collect what libraries warn of; warnings meant for programmers are dropped. An error takes the notes so far along."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        yield
+        try:
+            yield
+        except Exception as error:  # the notes say what became of columns, which may be why
+            for note in notes:
+                error.add_note(note)
+            raise
     notes += [str(w.message) for w in caught]
 
 

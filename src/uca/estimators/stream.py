@@ -49,5 +49,11 @@ class Stream:
         return [self.moments[name] for name in order]
 
 
+GAPS = (
+    "partial_fit takes complete rows, also with missing='em': drop those rows or features, fill the gaps, or pass all rows "
+    "at once to fit with missing='em'."
+)
+
+
 def _moments(rows: Any, label: str) -> Moments:
-    return DaskSource([rows], [label]).moments()[0] if is_dask(rows) else Moments.of(rows, label)
+    return DaskSource([rows], [label]).moments()[0] if is_dask(rows) else Moments.of(rows, label, advice=GAPS)

@@ -30,7 +30,8 @@ from ..operators.sources.namespace import to_numpy
 
 ADVICE = (
     "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer; or pass "
-    "model=UCA(missing='em') where the question is not how far to hold a fit back (choose_restriction)."
+    "model=UCA(missing='em') to a function that re-estimates in every part (all but choose_restriction, which needs "
+    "complete rows)."
 )
 MIN_SUBJECTS = 8  # in every dataset, where rows are split in halves: four on each side
 
