@@ -184,8 +184,8 @@ def _compare(model: ContrastiveTransformer, place: int, name: str, rows: Any, la
 
 
 COMPLETE = (
-    "drift compares variances of complete rows, and filled gaps would make them too small, also with missing='em': leave out "
-    "new rows with gaps, or features that have many of them (and fit without these)."
+    "drift compares variances of complete rows, and filled gaps would make them too small, also with missing='em': leave "
+    "out new rows with gaps, or features that have many of them (and fit without these)."
 )
 
 

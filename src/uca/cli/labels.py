@@ -22,8 +22,8 @@ def check_labels(labels: str | None, raw: Raw) -> None:
     if labels is None or labels in known or locate(labels).path.exists():
         return
     if labels in row_names(raw):
-        rows = f"--labels {labels}: {raw.source} has no such column, but a row of that name: if features are rows, turn the files"
-        raise usage_error(rows, (Hint("transpose", (True,)),))
+        told = f"--labels {labels}: {raw.source} has no such column, but a row of that name"
+        raise usage_error(f"{told}: if features are rows, turn the files", (Hint("transpose", (True,)),))
     near = closest(labels, known)
     told = f"--labels {labels}: {raw.source} has no such column, and there is no such file"
     if near is None:

@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._containers import is_array_api, is_dask
+from .._memory import matrices_fit
 from .._parameters import check_choice
 from .._types import Array
 from .._validation import Datasets, count_not_finite, first_infinite, raise_counts, raise_not_finite
@@ -88,6 +89,8 @@ def _refuse_elsewhere(data: Datasets) -> None:
 def seldom_together(rows: Array, names: Sequence[Any] | None) -> str | None:
     """Pairs of features whose values are together in too few rows to show how they vary together; None without any."""
     there = ~np.isnan(rows)
+    if not matrices_fit(rows.shape[1], 1):
+        return None  # nor will the fit
     some = np.flatnonzero(~there.all(axis=0) & there.any(axis=0))  # one of a pair has gaps
     counts = there.astype(np.float32).T[some] @ there.astype(np.float32)
     counts[np.arange(len(some)), some] = np.inf

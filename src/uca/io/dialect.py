@@ -39,8 +39,8 @@ class Dialect:
 def find_dialect(path: Path, kind: str, encoding: str) -> Dialect:
     """The separator and the decimal mark.
 
-    A semicolon or a tab that all rows have equally often is the separator: commas then belong to names or numbers. Else it is
-    the comma, semicolon or tab that the header has most of. For "tsv" it is the tab if the header has one.
+    A semicolon or a tab that all rows have equally often is the separator: commas then belong to names or numbers. Else it
+    is the comma, semicolon or tab that the header has most of. For "tsv" it is the tab if the header has one.
     """
     with open_text(path, encoding) as stream:
         records = _records(stream)

@@ -110,18 +110,18 @@ def looks_turned(features: Collection[str], ids: Array | None, like: Collection[
 
 
 def no_numbers(source: str, notes: Sequence[str], spoiled: Mapping[str, NotNumbers]) -> TableError:
-    """What is said of a table without a column of numbers: text in the same rows of all columns hints at features as rows."""
+    """What is said of a table without a column of numbers: words in the same rows of all columns hint at turned tables."""
     told = f"{source} has no column of numbers: "
     hints = joined(hint for found in spoiled.values() for hint in found.remedy)
     places = {tuple(sorted(line for lines in found.rows.values() for line in lines)) for found in spoiled.values()}
-    if len(spoiled) < 2 or len(places) > 1:
+    if len(spoiled) < 2 or len(places) > 1 or any(set(found.kinds) != {"word"} for found in spoiled.values()):
         reason = [part for note in notes for part in ("; ", note)][1:] or ["it has no columns"]
         return TableError(told, *reason, remedy=() if any(hint.parameter == "drop" for hint in hints) else hints)
     (rows,) = places
     words = list(dict.fromkeys(value for found in spoiled.values() for value in found.rows))
     line = next(iter(spoiled.values())).line_word
     text = (
-        f"{len(spoiled)} of them have text in {line}{'s' if len(rows) > 1 else ''} {listed(list(map(str, rows)), 5)} "
+        f"{len(spoiled)} columns have text in {line}{'s' if len(rows) > 1 else ''} {listed(list(map(str, rows)), 5)} "
         f"({listed(list(map(repr, words)), 3)}). If features are rows and not columns, add "
     )
     if len(words) > 1 or not hints:
