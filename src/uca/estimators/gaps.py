@@ -69,9 +69,9 @@ def without_empty_rows(data: Datasets) -> Datasets:
             warnings.warn(f"{told} without any value: left out of the fit", UserWarning, stacklevel=4)
         if len(tables[name]) < 2:
             raise ValueError(f"{label} has {len(tables[name])} rows with a value, a minimum of 2 is required")
-        told = seldom_together(tables[name], data.columns)
-        if told is not None:
-            warnings.warn(f"{label} has {told}", UserWarning, stacklevel=4)
+        pairs = seldom_together(tables[name], data.columns)
+        if pairs is not None:
+            warnings.warn(f"{label} has {pairs}", UserWarning, stacklevel=4)
     return replace(data, tables=tables)
 
 

@@ -7,9 +7,10 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
-from .._containers import is_dask
+from .._containers import is_array_api, is_dask
 from .._memory import check_matrices_fit
-from .._validation import Datasets, label_of
+from .._validation import Datasets, label_of, raise_not_finite
+from ..operators.gaps.estimate import has_gaps
 from ..operators.sources.distributed import DaskSource
 from ..operators.statistics.moments import Moments
 
@@ -56,4 +57,11 @@ GAPS = (
 
 
 def _moments(rows: Any, label: str) -> Moments:
-    return DaskSource([rows], [label]).moments()[0] if is_dask(rows) else Moments.of(rows, label, advice=GAPS)
+    if is_dask(rows):
+        return DaskSource([rows], [label]).moments()[0]
+    try:
+        return Moments.of(rows, label)
+    except ValueError:
+        if not is_array_api(rows) and has_gaps(rows):
+            raise_not_finite(rows, label, advice=GAPS)
+        raise

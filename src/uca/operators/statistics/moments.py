@@ -22,7 +22,7 @@ from ..._files import new_file
 from ..._memory import check_matrices_fit
 from ..._threads import in_lanes
 from ..._types import Array
-from ..._validation import ADVICE, check_rows, check_same_columns, get_columns, raise_not_finite
+from ..._validation import check_rows, check_same_columns, get_columns, raise_not_finite
 from .blocks import BLOCK_BYTES, PARALLEL_BYTES, center_block, divisor, lanes_within, stored_bytes, two_sum
 from .standard import is_finite
 
@@ -79,20 +79,20 @@ class Moments:
         return cls(0, np.zeros(p), np.zeros((p, p)), np.dtype(np.float32))
 
     @classmethod
-    def of(cls, X: Any, label: str = "X", *, advice: str = ADVICE) -> Moments:
-        """The moments of a table, dense or sparse, in row blocks; ``label`` names it in errors, which give ``advice``."""
+    def of(cls, X: Any, label: str = "X") -> Moments:
+        """The moments of a table, dense or sparse, in row blocks; ``label`` names it in errors."""
         columns = get_columns(X)
         X = check_rows(None, X, label, min_rows=1)
-        moments = cls.of_checked(X.tocsr() if sparse.issparse(X) else X, label, advice=advice)
+        moments = cls.of_checked(X.tocsr() if sparse.issparse(X) else X, label)
         moments.columns = columns
         return moments
 
     @classmethod
-    def of_checked(cls, X: Any, label: str, *, advice: str = ADVICE) -> Moments:
+    def of_checked(cls, X: Any, label: str) -> Moments:
         """The same for an array or CSR matrix that was checked before."""
         total = cls.gather(X, parallel=stored_bytes(X) >= PARALLEL_BYTES)
         if not is_finite(total):
-            raise_not_finite(X, label, advice=advice)
+            raise_not_finite(X, label)
         return total
 
     @classmethod
