@@ -418,16 +418,14 @@ class TestErrorsWithNotes:
             spoiled.to_csv(f"{name}.csv", index=False)
         result = run("fit", "treated.csv", "-b", "control.csv")
         assert result.exit_code == 1
+        assert "treated.csv: set aside columns 'gene1', 'gene2'" in result.stderr
         assert "With a comma between thousands: add --thousands ," in result.stderr
         assert result.stderr.splitlines()[-1].startswith("uca: n_components=2 is more than n_features=1")
         assert "note: " not in run("fit", "treated.csv", "-b", "control.csv", "-q").stderr
         good("fit", "treated.csv", "-b", "control.csv", "--thousands", ",", "--no-report")
 
     def test_a_typo_in_the_ending(self, folder):
-        assert (
-            "treated.cvs does not exist; did you mean 'treated.csv'?"
-            in run("fit", "treated.cvs", "-b", "control.csv").stderr
-        )
+        assert "; did you mean 'treated.csv'?" in run("fit", "treated.cvs", "-b", "control.csv").stderr
 
     def test_labels_that_are_a_row(self, folder, tables):
         for name in ("treated", "control"):

@@ -140,16 +140,11 @@ def tell(content: dict[str, Any], *, quiet: bool, as_json: bool) -> bool:
 
 @contextmanager
 def warnings_as_notes(notes: list[str]) -> Iterator[None]:
-    """Collect what libraries warn of; warnings meant for programmers are dropped. An error takes the notes so far along."""
+    """Collect what libraries warn of; warnings meant for programmers are dropped."""
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("ignore")
         warnings.simplefilter("always", UserWarning)
-        try:
-            yield
-        except Exception as error:  # the notes say what became of columns, which may be why
-            for note in notes:
-                error.add_note(note)
-            raise
+        yield
     notes += [str(w.message) for w in caught]
 
 
