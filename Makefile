@@ -23,7 +23,7 @@ help:
 	@echo "make bench-compare A=v0.1.0 B=HEAD  two commits in turns: time and memory (COMPARE='--only wide --repeats 3')"
 	@echo "make study      is the test of uniqueness right? simulations, 90 minutes (STUDY=--quick: minutes; STUDY=--save: renew the docs)"
 	@echo "make sparse     sparse components: proofs, time, other ways to them, minutes (SPARSE=--save: renew the docs)"
-	@echo "make missing    what gaps do to components, by filling and by EM (MISSING=--save: renew the docs; MISSING=--levels: of the test)"
+	@echo "make missing    what gaps do to components, by filling and by EM (MISSING=--save: renew the docs; MISSING=--levels: of the test; --coverage: of intervals)"
 	@echo "make dist       source distribution and wheel in out/dist, checked by twine"
 	@echo "make release VERSION=X.Y.Z  is everything ready? checks, build, install (RELEASE=--tag: make the tag; nothing is pushed)"
 	@echo "make format     let ruff rewrite the files"

@@ -3,6 +3,7 @@
     python -W ignore -m benchmarks.missing            print the tables (two minutes)
     python -W ignore -m benchmarks.missing --save     and renew them in docs/missing-values.md
     python -W ignore -m benchmarks.missing --levels   how often the test calls a component unique where there is none
+    python -W ignore -m benchmarks.missing --coverage how often intervals of bootstrap cover what they are for
 
 Values are taken out of complete rows, the model is fitted to what is left, and compared with the fit to all values: the
 angle between the spaces of the first two components (median over seeds), and the variance of the first component in the
@@ -17,12 +18,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import numpy as np
+from benchmarks.inference.coverage import covered, planted
 from benchmarks.pages import between
 
 from uca import UCA
 from uca.datasets.files import find
 from uca.datasets.mice import HOW, NAME, _download, _read
-from uca.inference import uniqueness_test
+from uca.inference import bootstrap, uniqueness_test
 
 PAGE = Path(__file__).resolve().parents[1] / "docs" / "missing-values.md"
 SEEDS = 5
@@ -192,13 +194,51 @@ def _calls(seed: int, p: int, n: tuple[int, int], shares: tuple[float, float]) -
     ]
 
 
+# --- coverage of intervals ---------------------------------------------------------------------------------------------
+
+COVERED = {"loadings": "loadings", "λ": "lambda", "target, new rows": "target", "background, new rows": "background"}
+
+
+def coverage(repetitions: int) -> str:
+    """Percent of the intervals of ``bootstrap`` (95 %) that cover; a law of :mod:`benchmarks.inference.coverage`."""
+    lines = [f"| 10 % missing | {' | '.join(COVERED)} |", "|---|" + "---|" * len(COVERED)]
+    found = [_covers(seed) for seed in range(repetitions)]
+    for way in found[0]:
+        shares = [np.nanmean([each[way][key] for each in found]) for key in COVERED.values()]
+        lines.append(f"| {way} | {' | '.join(f'{100 * share:.0f}' for share in shares)} |")
+        print(lines[-1], flush=True)
+    return "\n".join(lines)
+
+
+def _covers(seed: int) -> dict[str, dict[str, float]]:
+    rng = np.random.default_rng([seed, 77])
+    case = planted(rng, 150, 8)
+    rows = case.rows(rng)
+    gapped = at_random(0.1)(rows, rng)
+    moments = case.moments()
+    truth = UCA(n_components=1).fit_covariance(moments[0], backgrounds=moments[1:])
+    out = {}
+    for way, sets in {"complete rows": rows, "mean filling": gapped, "EM": gapped}.items():
+        target, *others = [part if way == "complete rows" else filled(part, way) for part in sets]
+        model = UCA(missing="em" if way == "EM" else "error")
+        found = bootstrap(target, others, n_components=1, n_resamples=200, random_state=seed, model=model)
+        out[way] = covered(found, truth, moments, unique=True)
+    return out
+
+
 def main() -> None:
     parser = argparse.ArgumentParser()
     parser.add_argument("--save", action="store_true", help="renew the tables of docs/missing-values.md")
     parser.add_argument("--levels", action="store_true", help="the level of the test, instead (half an hour)")
-    parser.add_argument("--repetitions", type=int, default=300)
+    parser.add_argument("--coverage", action="store_true", help="coverage of intervals, instead (a quarter of an hour)")
+    parser.add_argument("--repetitions", type=int, help="300 for levels, 100 for coverage")
     given = parser.parse_args()
-    mark, text = ("levels", levels(given.repetitions)) if given.levels else ("components", table())
+    if given.coverage:
+        mark, text = "coverage", coverage(given.repetitions or 100)
+    elif given.levels:
+        mark, text = "levels", levels(given.repetitions or 300)
+    else:
+        mark, text = "components", table()
     if given.save:
         page = PAGE.read_text(encoding="utf-8")
         PAGE.write_text(between(page, mark, f"\n{text}\n"), encoding="utf-8")

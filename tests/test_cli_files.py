@@ -406,3 +406,37 @@ def test_examples_of_the_help_run(folder, tables):
             assert line in shown
             if name != "compare":  # which takes its time, and reads what the others read
                 good(*shlex.split(line)[1:], *QUICK.get(name, []))
+
+
+class TestErrorsWithNotes:
+    def test_columns_that_were_set_aside_are_told_before_the_error(self, folder, tables):
+        """Every feature but one has commas between thousands: that there is one feature left does not explain itself."""
+        for name in ("treated", "control"):
+            spoiled = tables[name].copy()
+            for column in NAMES[1:]:
+                spoiled[column] = [f"{5000 + 100 * value:,.0f}" for value in spoiled[column]]
+            spoiled.to_csv(f"{name}.csv", index=False)
+        result = run("fit", "treated.csv", "-b", "control.csv")
+        assert result.exit_code == 1
+        assert "treated.csv: set aside columns 'gene1', 'gene2'" in result.stderr
+        assert "With a comma between thousands: add --thousands ," in result.stderr
+        assert result.stderr.splitlines()[-1].startswith("uca: n_components=2 is more than n_features=1")
+        assert "note: " not in run("fit", "treated.csv", "-b", "control.csv", "-q").stderr
+        good("fit", "treated.csv", "-b", "control.csv", "--thousands", ",", "--no-report")
+
+    def test_a_typo_in_the_ending(self, folder):
+        assert "; did you mean 'treated.csv'?" in run("fit", "treated.cvs", "-b", "control.csv").stderr
+
+    def test_labels_that_are_a_row(self, folder, tables):
+        for name in ("treated", "control"):
+            tables[name].set_index("sample").T.rename_axis("feature").to_csv(f"{name}.csv")
+        result = run("fit", "treated.csv", "-b", "control.csv", "--labels", "genotype", "--no-report")
+        assert "has no such column, but a row of that name" in result.stderr
+        assert pasted(result).exit_code == 0
+
+    def test_transform_does_not_call_unknown_columns_features(self, folder, tables):
+        good("fit", "treated.csv", "-b", "control.csv", "-o", "result", "--no-report")
+        tables["treated"].assign(cage=np.arange(60) % 6 + 1).to_csv("new.csv", index=False)
+        result = good("transform", "result", "new.csv")
+        assert "note: column that the model does not know left out: 'cage'" in result.stderr
+        assert "is a feature" not in result.stderr

@@ -341,3 +341,41 @@ def test_closest_name():
     assert closest("Respnder", ["gene1", "Responder"]) == "Responder"
     assert closest("RESPONDER", ["gene1", "Responder"]) == "Responder"
     assert closest("xyz", ["gene1", "Responder"]) is None
+
+
+class TestNoNumbers:
+    def test_a_row_of_text_in_a_turned_table(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text("feature,s1,s2,s3\ngene1,1.5,2,3\ngene2,2,4,6.5\ngene3,1,1,2\nresponse,yes,no,yes\n")
+        with pytest.raises(
+            TableError, match=r"3 columns have text in line 5 \('yes', 'no'\). If features are rows"
+        ) as told:
+            read_table(path)
+        assert told.value.remedy == (Hint("transpose", (True,)),)
+        assert read_table(path, transpose=True).features == ("gene1", "gene2", "gene3")
+
+    def test_one_word_may_be_a_failed_sample(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text("id,x,y\na,1.5,2\nb,2,4\nc,1,1\nd,n.d.,n.d.\n")
+        with pytest.raises(TableError, match="add transpose=True; if the word means missing, add na=") as told:
+            read_table(path)
+        assert told.value.remedy == (Hint("na", (["n.d."],)),)
+
+    def test_reasons_are_told_apart(self, tmp_path):
+        path = tmp_path / "t.csv"
+        path.write_text('id,x,y,kind\na,"1,500","2,500",u\nb,"1,200","2,000",v\nc,"1,800","3,000",u\n')
+        with pytest.raises(
+            TableError, match=r"no column of numbers: .*; column 'x' is set aside: .*; .*'kind'"
+        ) as told:
+            read_table(path)
+        assert told.value.remedy == (Hint("thousands", (",",)),)
+
+
+def test_em_names_an_empty_column_and_the_file():
+    tables = {
+        "target": Table("t.csv", np.array([[1.0, np.nan], [2.0, np.nan]]), ("x", "y")),
+        "background c": Table("c.csv", np.array([[1.0, 2.0], [2.0, np.nan]]), ("x", "y")),
+    }
+    with pytest.raises(TableError, match=r"'y' of t.csv \(target\) is empty, with numbers in c.csv") as told:
+        handle_missing(tables, "em")
+    assert told.value.remedy == (Hint("drop", (["y"],)),)

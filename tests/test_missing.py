@@ -13,6 +13,7 @@ from sklearn.utils.estimator_checks import parametrize_with_checks
 
 import uca
 from uca import CPCA, UCA, CPCAPlusPlus, SparseUCA
+from uca.estimators.gaps import seldom_together
 from uca.fitted import background_in_fit, problem_of_rows
 from uca.inference import (
     background_influence,
@@ -133,7 +134,8 @@ class TestFit:
         assert model.mean_differences_.n_large == 8  # the target lies 5 higher
         few = gapped[1].copy()
         few[3:, 0] = np.nan  # three values do not show a difference of means
-        assert UCA(2, missing="em").fit(gapped[0], backgrounds={"b": few}).mean_differences_.n_large < 8
+        with pytest.warns(UserWarning, match="background 'b' has 3 pairs of features .* rows together"):
+            assert UCA(2, missing="em").fit(gapped[0], backgrounds={"b": few}).mean_differences_.n_large < 8
 
     def test_a_restriction_goes_with_it(self, gapped):
         model = UCA(1, missing="em", bound_on=uca.inference.Restriction(n_leading=3)).fit(
@@ -233,7 +235,7 @@ class TestInput:
         np.testing.assert_allclose(
             np.abs(model.components_), np.abs(UCA().fit(whole[0], backgrounds=whole[1]).components_), atol=1e-6
         )
-        with pytest.raises(ValueError, match="NaN, .* or fit rows in memory .* with missing='em'"):
+        with pytest.raises(ValueError, match="NaN, .* pass all rows at once to fit with missing='em'"):
             UCA(missing="em").partial_fit(gapped[0])
 
     def test_distributed_rows_have_no_gaps(self, whole, gapped):
@@ -460,3 +462,56 @@ class TestProgram:
 @parametrize_with_checks([UCA(missing="em"), CPCAPlusPlus(missing="em", shrinkage=0.5)])
 def test_scikit_learn_conventions(estimator, check):
     check(estimator)
+
+
+class TestWhatIsRefused:
+    @pytest.mark.parametrize("spoilt", [np.inf, np.nan])
+    def test_backgrounds_that_are_not_in_memory(self, gapped, spoilt):
+        """A dask background is not looked at for gaps and infinities: beside a target with gaps it must not be taken."""
+        array = pytest.importorskip("dask.array")
+        background = gapped[1].copy()
+        background[3, 3] = spoilt
+        with pytest.raises(
+            ValueError, match="background 'rest' is a dask collection: missing='em' takes rows in memory"
+        ):
+            UCA(missing="em").fit(gapped[0], backgrounds={"rest": array.from_array(background)})
+
+    def test_drift_does_not_advise_what_was_done(self, gapped):
+        model = UCA(missing="em").fit(gapped[0], backgrounds=gapped[1])
+        with pytest.raises(ValueError, match="drift compares variances of complete rows.* leave out new rows") as told:
+            uca.drift(model, gapped[0])
+        assert "SimpleImputer" not in str(told.value)
+
+    def test_the_held_out_half_says_whose(self, gapped):
+        background = gapped[1].copy()
+        background[:, 2] = np.nan
+        subjects = [np.arange(len(rows)) for rows in gapped]
+        with pytest.raises(ValueError, match="the held-out half of background 1 has no value in column 2"):
+            held_out([gapped[0], background], subjects, np.eye(8)[:1], center=True, scale=True)
+
+
+class TestSeldomTogether:
+    def test_features_that_are_never_there_together(self, gapped):
+        target = gapped[0].copy()
+        target[:45, 3], target[45:, 4] = np.nan, np.nan
+        with pytest.warns(
+            UserWarning, match=r"target X has 1 pair of features .* fewer than 3 rows together, the first 3 and 4"
+        ):
+            UCA(missing="em").fit(target, backgrounds=gapped[1])
+
+    def test_names_and_counts(self):
+        rows = np.ones((9, 3))
+        rows[2:, 0], rows[:2, 1] = np.nan, np.nan
+        told = seldom_together(rows, ["a", "b", "c"])
+        assert told.startswith("2 pairs of features with values in fewer than 3 rows together, the first 'a' and 'b'")
+        assert seldom_together(rows[:, 1:], ["b", "c"]) is None
+        assert seldom_together(np.ones((9, 3)), None) is None
+
+    @pytest.mark.filterwarnings("ignore:target X has")
+    @pytest.mark.filterwarnings("ignore:constant features")
+    def test_a_feature_with_one_value_divides_nothing_by_zero(self, gapped):
+        """Warnings are errors here: none of numpy's may come up."""
+        target = gapped[0].copy()
+        target[1:, 3], target[0, 3] = np.nan, 1.0
+        model = UCA(missing="em").fit(target, backgrounds=gapped[1])
+        assert np.isfinite(model.components_).all()

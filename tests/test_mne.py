@@ -436,3 +436,16 @@ def test_without_mne_the_extra_is_named(monkeypatch):
     monkeypatch.setitem(sys.modules, "mne", None)
     with pytest.raises(ImportError, match=r"uca.mne needs MNE-Python: pip install 'unique-component-analysis\[mne\]'"):
         UCA().fit(None)
+
+
+def test_maps_without_positions_say_how_to_set_them():
+    plain = mne.create_info(list(NAMES), 100.0, "eeg")
+    target, rest = (mne.io.RawArray(values.copy(), plain, verbose=False) for values in (TARGET, REST))
+    model = UCA(n_components=1).fit(target, backgrounds={"rest": rest})
+    with pytest.raises(ValueError, match="the channels have no positions.* set a montage first"):
+        model.plot_patterns(show=False)
+
+
+def test_saving_names_the_kind_of_model(tmp_path, fitted):
+    with pytest.raises(TypeError, match=r"got uca\.mne\.decoder\.UCA\. .* models of other kinds with pickle"):
+        uca.save(fitted, tmp_path / "m.skops")

@@ -144,7 +144,7 @@ def test_place_of_a_sheet(tmp_path):
 
 def test_not_a_spreadsheet(tmp_path):
     (tmp_path / "t.xlsx").write_text("a,b\n1,2\n")
-    with pytest.raises(ValueError, match=r"t.xlsx cannot be read as xlsx"):
+    with pytest.raises(ValueError, match=r"t.xlsx is not a spreadsheet, .*: if it is text, call it .csv"):
         read_table(tmp_path / "t.xlsx")
     with pytest.raises(ValueError, match=r"t.xls: this is the old format of Excel; save it as .xlsx"):
         read_table(tmp_path / "t.xls")

@@ -140,3 +140,50 @@ def test_marks_in_numbers(tmp_path, text, options, expected):
     path = put(tmp_path, text)
     assert "a" not in read_table(path).features
     np.testing.assert_array_equal(read_table(path, **options).values[:, 0], expected)
+
+
+class TestCommas:
+    """A comma between thousands must never be read as a decimal mark in silence: 1,612 beside 987 would be 1.612."""
+
+    @pytest.mark.parametrize("separator", ["\t", ";"])
+    def test_thousands_are_not_decimals(self, tmp_path, separator):
+        path = put(tmp_path, f"x{separator}y\n1,612{separator}.5\n987{separator}1.5\n2,105{separator}2\n")
+        table = read_table(path)
+        assert table.features == ("y",)
+        np.testing.assert_array_equal(table.values[:, 0], [0.5, 1.5, 2.0])
+        assert table.spoiled["x"].remedy[0].parameter == "thousands"
+        assert "decimal=',' if it is a decimal comma" in table.spoiled["x"].advice
+        np.testing.assert_array_equal(read_table(path, thousands=",").values[:, 0], [1612, 987, 2105])
+
+    def test_only_values_that_may_be_either_are_asked_about(self, tmp_path):
+        path = put(tmp_path, "name;x;y\na;1,612;2\nb;2,105;3\n")
+        assert read_table(path).features == ("y",)
+        np.testing.assert_array_equal(read_table(path, decimal=",").values, [[1.612, 2], [2.105, 3]])
+
+    @pytest.mark.parametrize("cell", ["0,612", "1,5", "1234,567", ",5", "1,5E-03"])
+    def test_one_certain_decimal_comma_decides(self, tmp_path, cell):
+        path = put(tmp_path, f"x;y\n1,612;{cell}\n2,105;{cell}\n")
+        number = float(cell.replace(",", "."))
+        np.testing.assert_array_equal(read_table(path).values, [[1.612, number], [2.105, number]])
+
+    def test_a_list_with_a_comma_does_not_outvote_decimal_points(self, tmp_path):
+        table = read_table(put(tmp_path, "exons\tx\ty\n1,5\t2.5\t3.5\n2,7\t4.5\t6.5\n"))
+        assert table.features == ("x", "y")
+
+
+class TestSeparators:
+    def test_commas_in_names_and_in_numbers(self, tmp_path):
+        names = read_table(put(tmp_path, "Height, cm;Weight, kg;Age, years\n1.5;2.5;3\n1.7;2.9;4\n"))
+        assert names.features == ("Height, cm", "Weight, kg", "Age, years")
+        numbers = read_table(put(tmp_path, "1,5;2,5;3,5\n4,5;5,5;6,5\n"), header=False)
+        np.testing.assert_array_equal(numbers.values, [[1.5, 2.5, 3.5], [4.5, 5.5, 6.5]])
+
+    def test_a_semicolon_in_some_cells_separates_nothing(self, tmp_path):
+        table = read_table(put(tmp_path, "protein,x,y\nP1;P2,1,2\nP3,3,4\n"))
+        assert table.features == ("x", "y")
+
+    def test_blanks_do_not_separate(self, tmp_path):
+        with pytest.raises(
+            TableError, match="has one column, 'a b c': columns are separated by commas, .* not by blanks"
+        ):
+            read_table(put(tmp_path, "a b c\n1 2 3\n4 5 6\n", "t.txt"))

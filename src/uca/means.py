@@ -200,12 +200,12 @@ def _differ(target: Observed, other: Observed, sizes: Array, which: Array, level
         n = np.broadcast_to(np.asarray(part.n, dtype=float), part.mean.shape)[which]
         relative = np.divide(part.deviation[which], spread, out=np.zeros_like(spread), where=spread > 0)
         total += relative**2 / n
-        weight += (relative**2 / n) ** 2 / divisor(n)
+        weight += (relative**2 / n) ** 2 / divisor(np.maximum(n, 2.0))  # a feature with one value has no deviation
     varies = weight > 0
     df = np.divide(total**2, weight, out=np.ones_like(total), where=varies)
     t = np.divide(np.abs(sizes[which]), np.sqrt(total), out=np.full_like(total, np.inf), where=varies)
     # Between the normal law and the t distribution of the smaller dataset: only there the degrees of freedom matter.
-    fewest = divisor(float(min(np.min(target.n), np.min(other.n))))
+    fewest = divisor(max(float(min(np.min(target.n), np.min(other.n))), 2.0))
     out = t >= -stdtrit(fewest, level / 2)
     undecided = np.flatnonzero((t >= -ndtri(level / 2)) & ~out)
     out[undecided] = 2.0 * stdtr(df[undecided], -t[undecided]) <= level

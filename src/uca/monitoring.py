@@ -183,6 +183,12 @@ def _compare(model: ContrastiveTransformer, place: int, name: str, rows: Any, la
     }
 
 
+COMPLETE = (
+    "drift compares variances of complete rows, and filled gaps would make them too small, also with missing='em': leave "
+    "out new rows with gaps, or features that have many of them (and fit without these)."
+)
+
+
 def _scores(model: ContrastiveTransformer, place: int, rows: Any, name: str) -> Array:
     """Scores of new rows by the standard that their dataset had in the fit, not whitened, (n, k)."""
     known_as = name if place else None
@@ -192,7 +198,8 @@ def _scores(model: ContrastiveTransformer, place: int, rows: Any, name: str) -> 
     standard = Standard(bool(model.center), mean, np.zeros_like(mean), scale if model.scale else None)
     scores = scores_by(standard, model, checked) / model.score_scale_
     if not np.isfinite(scores).all():
-        raise_not_finite(np.asarray(checked) if not hasattr(checked, "tocoo") else checked, label_of(known_as))
+        rows = np.asarray(checked) if not hasattr(checked, "tocoo") else checked
+        raise_not_finite(rows, label_of(known_as), advice=COMPLETE)
     return scores
 
 

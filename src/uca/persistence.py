@@ -59,9 +59,10 @@ def save(model: Any, path: Any) -> Path:
     """
     if type(model) not in SAVED:
         names = ", ".join(kind.__name__ for kind in SAVED)
+        kind = type(model)
         raise TypeError(
-            f"save takes a fitted model ({names}); got {type(model).__name__}. Save a fitted pipeline of scikit-learn "
-            "as uca.ContrastivePipeline(pipeline.steps)"
+            f"save takes a fitted model ({names}); got {kind.__module__}.{kind.__name__}. Save a fitted pipeline of "
+            "scikit-learn as uca.ContrastivePipeline(pipeline.steps), and models of other kinds with pickle"
         )
     check_is_fitted(model)
     path = Path(path)

@@ -60,7 +60,7 @@ def compare(
         steps.step(f"reading {tables.table}")
         study = read_study(request)
         notes = list(study.notes)
-        with warnings_as_notes(notes):
+        with warnings_as_notes(notes), study.told_of_columns():
             results = run(
                 study.target.data(),
                 study.background_data,

@@ -76,7 +76,7 @@ def fit(
         subjects = e.subjects(study, groups) if test else None
         notes = list(study.notes)
         started = time.perf_counter()
-        with warnings_as_notes(notes):
+        with warnings_as_notes(notes), study.told_of_columns():
             parameters = {"n_components": n_components, **how.parameters, **columns.parameters}
             if how.on_new_rows and groups is not None:
                 steps.step("choosing on held-out subjects")

@@ -6,16 +6,18 @@ Two forms: files of their own, or one file with a column that tells groups apart
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from .._readable import listed
+from .._readable import listed, some
 from .._types import Array
 from ..io import (
+    Advice,
     Hint,
     Raw,
     Table,
@@ -69,6 +71,18 @@ class Study:
     def background_data(self) -> dict[str, Any]:
         """Backgrounds as a model takes them."""
         return {name: table.data() for name, table in self.backgrounds.items()}
+
+    @contextmanager
+    def told_of_columns(self) -> Iterator[None]:
+        """Around work on the tables: an error takes along which columns were set aside as not numbers, the likely cause."""
+        try:
+            yield
+        except Exception as error:
+            for table in self.tables:
+                for found in list(table.spoiled.values())[:1]:
+                    told = f"{table.source}: set aside {some(list(table.spoiled))}, the first because "
+                    error.add_note(in_options(Advice(told, found.told, ". ", found.advice)))
+            raise
 
     @property
     def sources(self) -> dict[str, Any]:

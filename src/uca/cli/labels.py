@@ -10,7 +10,7 @@ import numpy as np
 from .._labels import as_text
 from .._readable import some
 from .._types import Array
-from ..io import Hint, Raw, Table, closest, find_labels, locate
+from ..io import Hint, Raw, Table, closest, find_labels, locate, row_names
 from .options import Columns
 from .program import usage_error
 from .reading import read_one
@@ -21,6 +21,9 @@ def check_labels(labels: str | None, raw: Raw) -> None:
     known = (*raw.names, *(raw.features or ()))
     if labels is None or labels in known or locate(labels).path.exists():
         return
+    if labels in row_names(raw):
+        told = f"--labels {labels}: {raw.source} has no such column, but a row of that name"
+        raise usage_error(f"{told}: if features are rows, turn the files", (Hint("transpose", (True,)),))
     near = closest(labels, known)
     told = f"--labels {labels}: {raw.source} has no such column, and there is no such file"
     if near is None:

@@ -70,6 +70,7 @@ class Program(TyperGroup):
                 traceback.print_exc()
             command = next((f"uca {name}" for name in arguments if name in self.commands), "uca")
             line, code = explain(error, command)
+            say(getattr(error, "__notes__", ()), quiet=not {"-q", "--quiet", "--json"}.isdisjoint(arguments))
             typer.echo(line, err=True)
             again = better(error, arguments)
             if again is not None:

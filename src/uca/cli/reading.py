@@ -11,13 +11,14 @@ from .program import usage_error
 
 def read_one(path: Path, columns: Columns) -> Raw:
     """One file; wrong names of files are wrong usage."""
+    place = locate(path)
+    meant = "" if place.path.exists() else _meant(place.path)
     try:
         format_of(path)
     except ValueError as error:
-        raise usage_error(str(error)) from None
-    place = locate(path)
+        raise usage_error(f"{error}{meant}") from None
     if not place.path.exists():
-        raise usage_error(f"{place.path} does not exist{_meant(place.path)}")
+        raise usage_error(f"{place.path} does not exist{meant}")
     return read_raw(
         path, na=columns.na, header=not columns.no_header, decimal=columns.decimal, thousands=columns.thousands
     )

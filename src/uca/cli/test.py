@@ -92,7 +92,7 @@ def uniqueness(
         parameters["n_components"] = n_components or min(DEFAULT_COMPONENTS, study.target.values.shape[1])
         notes = list(study.notes)
         started = time.perf_counter()
-        with warnings_as_notes(notes):
+        with warnings_as_notes(notes), study.told_of_columns():
             test, found = _examine(study, how, parameters, options, groups, resamples, jobs, steps)
         content = {
             **made_from(study),

@@ -12,7 +12,17 @@ import typer
 
 from .. import persistence
 from ..estimators.base import ContrastiveTransformer, component_names
-from ..io import Table, check_writable, handle_missing, match_features, split, turn_where_needed, write_table
+from ..io import (
+    Advice,
+    Hint,
+    Table,
+    check_writable,
+    handle_missing,
+    match_features,
+    split,
+    turn_where_needed,
+    write_table,
+)
 from . import options as o
 from .destination import check_file
 from .program import in_options, say, usage_error, warnings_as_notes
@@ -67,7 +77,7 @@ def transform(
         table = match_features(split(raw, id=columns.id, drop=columns.drop), like, extra=True)
         table = handle_missing({"data": table}, columns.missing, fill=np.asarray(model.mean_))["data"]
         scores = np.asarray(like_table(table, model).transform(table.data()))
-    say([*map(in_options, table.notes), *notes], quiet=output.silent)
+    say([*map(in_options, filter(_concerns_scores, table.notes)), *notes], quiet=output.silent)
     names = component_names(model)
     if out is not None:
         out.resolve().parent.mkdir(parents=True, exist_ok=True)
@@ -76,6 +86,12 @@ def transform(
         typer.echo(json.dumps({"ids": row_ids(table), "components": names, "scores": scores.tolist()}))
     elif out is None:
         typer.echo(scores_csv(scores, names, table), nl=False)
+
+
+def _concerns_scores(note: str) -> bool:
+    """Whether a note is for people who have a model: which columns are features is decided, so none is to be dropped."""
+    parts = note.parts if isinstance(note, Advice) else ()
+    return not any(isinstance(part, Hint) and part.parameter == "drop" for part in parts)
 
 
 def check_output(out: Path, force: bool) -> None:

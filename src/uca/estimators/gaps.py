@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 from scipy import sparse
 
 from .._containers import is_array_api, is_dask
+from .._memory import matrices_fit
 from .._parameters import check_choice
 from .._types import Array
 from .._validation import Datasets, count_not_finite, first_infinite, raise_counts, raise_not_finite
@@ -21,6 +22,7 @@ from ..operators.representations.estimated import in_memory
 from ..operators.representations.representation import Representation
 
 MISSING = ("error", "em")
+TOGETHER = 3  # rows with both of two features: through two points there is always a line
 SPEAKS_OF = (
     "This refers to estimated covariances (missing='em'): values are missing, and how far the estimates are from "
     "the covariances of complete rows is not part of it."
@@ -47,8 +49,14 @@ def _looked_at(array: Any) -> bool:
 
 
 def without_empty_rows(data: Datasets) -> Datasets:
-    """Checked datasets without rows that have no value at all, which tell nothing; a warning says how many there were."""
+    """Checked datasets without rows that have no value at all, which tell nothing; a warning says how many there were.
+
+    Where values are missing, all datasets have to be in memory. Pairs of features that hardly ever have values together are
+    told of.
+    """
     tables = dict(data.tables)
+    if incomplete(data):
+        _refuse_elsewhere(data)
     for (name, array), label in zip(data.tables.items(), data.labels, strict=True):
         if not (_looked_at(array) and has_gaps(array)):
             continue
@@ -61,7 +69,42 @@ def without_empty_rows(data: Datasets) -> Datasets:
             warnings.warn(f"{told} without any value: left out of the fit", UserWarning, stacklevel=4)
         if len(tables[name]) < 2:
             raise ValueError(f"{label} has {len(tables[name])} rows with a value, a minimum of 2 is required")
+        pairs = seldom_together(tables[name], data.columns)
+        if pairs is not None:
+            warnings.warn(f"{label} has {pairs}", UserWarning, stacklevel=4)
     return replace(data, tables=tables)
+
+
+def _refuse_elsewhere(data: Datasets) -> None:
+    """Raise where a dataset has gaps and another is not in memory, where gaps and infinite values are not looked for."""
+    for array, label in zip(data.arrays, data.labels, strict=True):
+        if not _looked_at(array):
+            kind = "a dask collection" if is_dask(array) else "an array of another library"
+            raise ValueError(
+                f"values are missing, and {label} is {kind}: missing='em' takes rows in memory. Pass all datasets as numpy "
+                "arrays or tables (.compute() for dask), or fill the gaps first"
+            )
+
+
+def seldom_together(rows: Array, names: Sequence[Any] | None) -> str | None:
+    """Pairs of features whose values are together in too few rows to show how they vary together; None without any."""
+    there = ~np.isnan(rows)
+    if not matrices_fit(rows.shape[1], 1):
+        return None  # nor will the fit
+    some = np.flatnonzero(~there.all(axis=0) & there.any(axis=0))  # one of a pair has gaps
+    counts = there.astype(np.float32).T[some] @ there.astype(np.float32)
+    counts[np.arange(len(some)), some] = np.inf
+    counts[:, ~there.any(axis=0)] = np.inf  # refused with an error of its own
+    if not counts.size or counts.min() >= TOGETHER:
+        return None
+    both = {tuple(sorted((int(some[i]), int(j)))) for i, j in np.argwhere(counts < TOGETHER)}
+    first = min(both)
+    called = " and ".join(repr(names[i]) if names is not None else str(i) for i in first)
+    pairs = "1 pair" if len(both) == 1 else f"{len(both)} pairs"
+    return (
+        f"{pairs} of features with values in fewer than {TOGETHER} rows together, the first {called}: how they vary "
+        "together is not in the data, and is inferred from other features alone. Leave one of such features out"
+    )
 
 
 def refuse_infinite(array: Any, label: str) -> None:

@@ -7,9 +7,10 @@ from typing import Any
 
 from sklearn.exceptions import NotFittedError
 
-from .._containers import is_dask
+from .._containers import is_array_api, is_dask
 from .._memory import check_matrices_fit
-from .._validation import Datasets, label_of
+from .._validation import Datasets, label_of, raise_not_finite
+from ..operators.gaps.estimate import has_gaps
 from ..operators.sources.distributed import DaskSource
 from ..operators.statistics.moments import Moments
 
@@ -49,5 +50,18 @@ class Stream:
         return [self.moments[name] for name in order]
 
 
+GAPS = (
+    "partial_fit takes complete rows, also with missing='em': drop those rows or features, fill the gaps, or pass all rows "
+    "at once to fit with missing='em'."
+)
+
+
 def _moments(rows: Any, label: str) -> Moments:
-    return DaskSource([rows], [label]).moments()[0] if is_dask(rows) else Moments.of(rows, label)
+    if is_dask(rows):
+        return DaskSource([rows], [label]).moments()[0]
+    try:
+        return Moments.of(rows, label)
+    except ValueError:
+        if not is_array_api(rows) and has_gaps(rows):
+            raise_not_finite(rows, label, advice=GAPS)
+        raise

@@ -77,7 +77,8 @@ def held_out(
     rng: np.random.Generator | None = None,
 ) -> HeldOut:
     """Measure components, (k, p), on rows of every dataset, target first; with ``rng``, z by exchanged labels counts too."""
-    filled = [completed_rows(part, "the held-out half") for part in rows]
+    whose = ["the target", *(f"background {j}" for j in range(1, len(rows)))]
+    filled = [completed_rows(part, f"the held-out half of {name}") for part, name in zip(rows, whose, strict=True)]
     pairs = list(zip(rows, filled, strict=True))
     sets = [scaled(*pair, center=center, pull=scale is True) for pair in pairs]
     found = _measure(sets, subjects, components, scale)

@@ -31,7 +31,8 @@ from ..operators.sources.namespace import to_numpy
 
 ADVICE = (
     "Impute or drop those rows or features first, for instance with sklearn.impute.SimpleImputer; or pass "
-    "model=UCA(missing='em') where the question is not how far to hold a fit back (choose_restriction)."
+    "model=UCA(missing='em') to a function that re-estimates in every part (all but choose_restriction, which needs "
+    "complete rows)."
 )
 FEW_GROUPS = (
     " What these groups show can be described: uca.inference.leave_one_group_out(X, backgrounds, groups=...) gives scores "

@@ -26,6 +26,7 @@ KINDS: dict[str, re.Pattern[str]] = {
     "decimal comma": re.compile(r"^[+-]?\d*,\d+(?:[eE][+-]?\d+)?$"),
     "unit": re.compile(rf"^{_NUMBER}(?:\s*(?:{_UNITS})(?:/\w+)?|\s+[^\W\d]\S{{0,7}})$"),
 }
+_MAYBE_DECIMAL = re.compile(r"^[+-]?\d+,\d{3}$")
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,8 @@ class NotNumbers:
         """What to do, for each kind of value."""
         parts: list[str | Hint] = []
         for kind, values in self.kinds.items():
-            what, choice, hint = self._about(kind, values)
-            parts += ["; ", f"{what[0].lower()}{what[1:]}", choice, hint] if parts else [what, choice, hint]
+            what, *rest = self._about(kind, values)
+            parts += ["; ", f"{what[0].lower()}{what[1:]}", *rest] if parts else [what, *rest]
         return Advice(*parts)
 
     @property
@@ -74,10 +75,12 @@ class NotNumbers:
         """What to pass so that all the values are taken care of."""
         return tuple(_hint(kind, self.column, values) for kind, values in self.kinds.items())
 
-    def _about(self, kind: str, values: Sequence[str]) -> tuple[str, str, Hint]:
+    def _about(self, kind: str, values: Sequence[str]) -> tuple[Any, ...]:
         hint = _hint(kind, self.column, values)
         choice = {"na": "call them missing with ", "drop": "leave the column out with "}
-        return (_WORDS[kind], choice.get(hint.parameter, ""), hint)
+        either = kind == "comma thousands" and all(_MAYBE_DECIMAL.match(value.strip()) for value in values)
+        rest = (" (or ", Hint("decimal", (",",)), " if it is a decimal comma)") if either else ()
+        return (_WORDS[kind], choice.get(hint.parameter, ""), hint, *rest)
 
 
 def _hint(kind: str, column: str, values: Sequence[str]) -> Hint:

@@ -1,11 +1,15 @@
-"""How a file of text is written: its separator, its decimal mark, and its header, however long that is."""
+"""How a file of text is written: its separator, its decimal mark, and its header, however long that is.
+
+Promises: a comma is only taken for the decimal mark where some number can be read in no other way (``1,5``, ``0,125``).
+``150,000`` alone is left as text, so that the caller is asked which it is.
+"""
 
 from __future__ import annotations
 
 import csv
 import io
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -16,7 +20,8 @@ from .encodings import open_text
 SAMPLE = 1 << 16  # characters of data looked at to find the decimal mark; at least one row
 MOST_LINES = 100  # of one row; beyond, a quotation mark is only a mark
 SEPARATORS = ",;\t"
-_DECIMAL_COMMA = re.compile(r"^\s*[+-]?\d+,\d+\s*$")
+_DECIMAL = re.compile(r"^\s*[+-]?\d*([.,])\d+(?:[eE][+-]?\d+)?\s*$")
+_MAYBE_THOUSANDS = re.compile(r"^\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*$")  # or a number with three decimals
 _QUOTED = re.compile(r'"[^"]*"')
 
 
@@ -32,23 +37,42 @@ class Dialect:
 
 
 def find_dialect(path: Path, kind: str, encoding: str) -> Dialect:
-    """The separator (comma, semicolon or tab, whichever the header has most of) and the decimal mark.
+    """The separator and the decimal mark.
 
-    For "tsv" it is the tab if the header has one.
+    A semicolon or a tab that all rows have equally often is the separator: commas then belong to names or numbers. Else it
+    is the comma, semicolon or tab that the header has most of. For "tsv" it is the tab if the header has one.
     """
     with open_text(path, encoding) as stream:
         records = _records(stream)
         first_line, head = next(records, (0, ""))
         if not head:
             raise TableError(f"{path} is empty")
-        bare = _QUOTED.sub("", head)
-        separator = "\t" if kind == "tsv" and "\t" in bare else max(SEPARATORS, key=bare.count)
         sample = _sample(records)
+        separator = _separator([head, *sample], kind)
     rows = list(
         csv.reader(io.StringIO("".join([head, *sample]), newline=""), delimiter=separator, skipinitialspace=True)
     )
-    comma = separator != "," and any(_DECIMAL_COMMA.match(cell) for row in rows[1:] for cell in row)
+    cells = [cell for row in rows[1:] or rows for cell in row]
+    comma = separator != "," and has_decimal_comma(cells)
     return Dialect(separator, "," if comma else ".", tuple(rows[0]), first_line, len(rows[-1 if len(rows) == 1 else 1]))
+
+
+def has_decimal_comma(cells: Iterable[str]) -> bool:
+    """Whether more numbers have a decimal comma than a decimal point; ``1,500`` may be thousands, and does not count."""
+    found = (_DECIMAL.match(cell) for cell in cells if not _MAYBE_THOUSANDS.match(cell))
+    marks = [match[1] for match in found if match is not None]
+    return marks.count(",") > marks.count(".")
+
+
+def _separator(rows: Sequence[str], kind: str) -> str:
+    bare = [_QUOTED.sub("", row) for row in rows]
+    if kind == "tsv" and "\t" in bare[0]:
+        return "\t"
+    for mark in "\t;":
+        counts = {row.count(mark) for row in bare}
+        if len(bare) > 1 and len(counts) == 1 and counts != {0}:
+            return mark
+    return max(SEPARATORS, key=bare[0].count)
 
 
 def _records(stream: Any) -> Iterator[tuple[int, str]]:

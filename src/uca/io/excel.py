@@ -7,6 +7,7 @@ numbers and that is said, and so are the sheet that was taken and names that are
 from __future__ import annotations
 
 import re
+import zipfile
 from collections.abc import Callable, Sequence
 from datetime import date
 from importlib.util import find_spec
@@ -29,6 +30,11 @@ _BEGIN = set("0123456789.")
 
 
 def _read(path: Path, options: Reading) -> Raw:
+    if not zipfile.is_zipfile(path):
+        raise TableError(
+            f"{path} is not a spreadsheet, whatever its name says: if it is text, call it .csv or .tsv; if Excel opens it, "
+            "save it there as .xlsx"
+        )
     names, cells_of = _open(path)
     sheet, notes = _choose(path, names, cells_of, options.sheet)
     numbered = [(number, row) for number, row in enumerate(cells_of(sheet), 1) if any(map(_is_filled, row))]

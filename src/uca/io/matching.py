@@ -13,10 +13,9 @@ from .._types import Array
 from .advice import Hint, TableError, joined
 from .cells import NotNumbers
 from .table import Table
-from .turning import looks_turned
+from .turning import TRANSPOSE, looks_turned
 
 MOST_TOLD = 3  # columns of which values are named
-TRANSPOSE = Hint("transpose", (True,))
 
 
 def set_empty_aside(tables: Mapping[str, Table]) -> dict[str, Table]:
@@ -65,8 +64,10 @@ def match_features(table: Table, like: Table, *, extra: bool = False) -> Table:
     unknown = [] if extra else [name for name in table.features if name not in known]
     if missing or unknown:
         raise _mismatch(table, like, missing, unknown)
-    left = len(table.features) - len(like.features)
-    note = (f"columns that the model does not know are left out: {left}",) if left else ()
+    left = [repr(name) for name in table.features if name not in known]
+    note = (
+        (f"column{'s' if len(left) > 1 else ''} that the model does not know left out: {listed(left)}",) if left else ()
+    )
     return replace(table.take([place[name] for name in like.features]), notes=(*table.notes, *note))
 
 

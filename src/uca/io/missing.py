@@ -44,6 +44,8 @@ def handle_missing(tables: Mapping[str, Table], how: str = "error", *, fill: Arr
         return dict(tables)
     if how == "error":
         raise _complaint(tables, counts, filled=fill is not None)
+    if how == "em" and fill is None and (empty := _empty(tables, counts)) is not None:
+        raise empty
     if how == "drop-columns":
         return _drop_columns(tables, sum(counts.values()))
     return {

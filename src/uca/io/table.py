@@ -16,14 +16,14 @@ from scipy import sparse
 from .._labels import as_text
 from .._readable import some
 from .._types import Array
-from .advice import Advice, Hint, TableError
+from .advice import Advice, Hint
 from .cells import NotNumbers
 from .codes import code_notes
 from .columns import are_numbers, describe, examine, find_id
 from .formats import Raw
 from .names import closest
 from .readers import read_raw
-from .turning import turn
+from .turning import no_numbers, turn
 
 LABEL_NAMES = (
     "label",
@@ -220,8 +220,7 @@ def _checked(table: Table) -> Table:
     if len(table) == 0:
         raise ValueError(f"{table.source} has no rows")
     if table.values.shape[1] == 0:
-        reason = [part for note in table.notes for part in (" ", note)] or [" it has no columns"]
-        raise TableError(f"{table.source} has no column of numbers:", *reason)
+        raise no_numbers(table.source, table.notes, table.spoiled)
     return table
 
 

@@ -27,6 +27,7 @@ def _read(path: Path, options: Reading, kind: str) -> Raw:
 
     encoding = find_encoding(path)
     dialect = find_dialect(path, kind, encoding.name)
+    _check_separated(dialect.header, dialect.width, path)
     decimal = options.decimal_mark(dialect.decimal)
     if options.header:
         check_header(dialect.header, str(path))
@@ -47,6 +48,15 @@ def _read(path: Path, options: Reading, kind: str) -> Raw:
     lines = range(begin, begin + len(frame))
     frame = _without_blank(frame)
     return Raw(str(path), frame=frame, notes=encoding.notes, lines=lines, line_word="line", decimal=decimal)
+
+
+def _check_separated(header: Sequence[str], width: int, path: Path) -> None:
+    """Refuse one column with blanks in its name where others are expected: columns are not separated by blanks."""
+    if len(header) == width == 1 and len(header[0].split()) > 1:
+        raise TableError(
+            f"{path} has one column, {header[0].strip()!r}: columns are separated by commas, semicolons or tabs, not by "
+            "blanks; save it as CSV"
+        )
 
 
 def _all_digits(pandas: Any) -> dict[str, str]:

@@ -5,18 +5,21 @@ Target and backgrounds are different samples of the same features, so names that
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from .._labels import as_text
-from .._readable import check_unique
+from .._readable import check_unique, listed
 from .._types import Array
-from .cells import KINDS
+from .advice import Hint, TableError, joined
+from .cells import KINDS, NotNumbers
 from .columns import are_numbers
 from .formats import Raw
+
+TRANSPOSE = Hint("transpose", (True,))
 
 
 def turn(raw: Raw) -> Raw:
@@ -104,3 +107,23 @@ def looks_turned(features: Collection[str], ids: Array | None, like: Collection[
     other_rows = set() if like_ids is None else set(map(str, like_ids))
     shared = max(len(rows & others), len(columns & other_rows), len(rows & other_rows))
     return shared >= 2 and shared > len(columns & others)
+
+
+def no_numbers(source: str, notes: Sequence[str], spoiled: Mapping[str, NotNumbers]) -> TableError:
+    """What is said of a table without a column of numbers: words in the same rows of all columns hint at turned tables."""
+    told = f"{source} has no column of numbers: "
+    hints = joined(hint for found in spoiled.values() for hint in found.remedy)
+    places = {tuple(sorted(line for lines in found.rows.values() for line in lines)) for found in spoiled.values()}
+    if len(spoiled) < 2 or len(places) > 1 or any(set(found.kinds) != {"word"} for found in spoiled.values()):
+        reason = [part for note in notes for part in ("; ", note)][1:] or ["it has no columns"]
+        return TableError(told, *reason, remedy=() if any(hint.parameter == "drop" for hint in hints) else hints)
+    (rows,) = places
+    words = list(dict.fromkeys(value for found in spoiled.values() for value in found.rows))
+    line = next(iter(spoiled.values())).line_word
+    text = (
+        f"{len(spoiled)} columns have text in {line}{'s' if len(rows) > 1 else ''} {listed(list(map(str, rows)), 5)} "
+        f"({listed(list(map(repr, words)), 3)}). If features are rows and not columns, add "
+    )
+    if len(words) > 1 or not hints:
+        return TableError(told, text, TRANSPOSE, remedy=(TRANSPOSE,))
+    return TableError(told, text, TRANSPOSE, "; if the word means missing, add ", *hints, remedy=hints)

@@ -294,6 +294,16 @@ class UCA(BaseEstimator):
         return plot_maps(self.filters_, self._positions(info), **options)
 
     def _positions(self, info: Any) -> Any:
+        found = self._named(info)
+        places = np.array([channel["loc"][:3] for channel in found["chs"]], dtype=float)
+        if not (np.isfinite(places) & (places != 0)).any():
+            raise ValueError(
+                "the channels have no positions, so there is no map to draw: set a montage first, for instance "
+                "raw.set_montage('standard_1020'), and pass info=raw.info or fit again"
+            )
+        return found
+
+    def _named(self, info: Any) -> Any:
         if info is None:
             return self.info_
         if missing := [name for name in self.ch_names_ if name not in info["ch_names"]]:
