@@ -57,7 +57,7 @@ class TestEncodings:
         ("content", "told"),
         [
             (b"PK\x03\x04rest", "not text but an Excel or zip file: give it the ending it had"),
-            (gzip.compress(b"a,b\n1,2\n"), "compressed: call it .csv.gz"),
+            (gzip.compress(b"a,b\n1,2\n", mtime=0), "compressed: call it .csv.gz"),
             (b"\xd0\xcf\x11\xe0old", "an old Excel file: save it as .xlsx"),
             (b"PAR1", "a parquet file"),
             (b"a,b\n\x00\x01", "is not text: it holds bytes that do not occur in text"),
