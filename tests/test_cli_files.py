@@ -387,7 +387,7 @@ def examples():
     return found
 
 
-QUICK = {"fit": ["--force", "--no-report"], "plot": ["--force"], "test": ["--splits", "1"]}
+QUICK = {"fit": ["--force", "--no-report"], "plot": ["--force"], "test": ["--splits", "1"], "each": ["--splits", "1"]}
 
 
 @needs_excel

@@ -18,7 +18,7 @@ from uca.operators.contract.dense import DensePencil
 from uca.operators.contract.operator import LinearCombination
 from uca.operators.contract.pencil import OperatorPencil
 
-WARNING = "new ones are expected to exceed them"
+WARNING = "new rows are expected to exceed them"
 
 
 def draw(seed, p, n_backgrounds, n_target=80):

@@ -330,7 +330,7 @@ class TestElsewhere:
         pytest.importorskip("plotly", reason="plotly is not installed")
         model = UCA(2, missing="em").fit(gapped[0], backgrounds={"b": gapped[1]})
         page = model.report(tmp_path / "page.html", gapped[0], backgrounds={"b": gapped[1]}).read_text(encoding="utf-8")
-        assert "estimated (missing=" in page
+        assert "estimated covariances (missing=" in page
         assert "only the fitted components are shown" not in page  # the slider knows the rows of the fit again
         infinite = gapped[1].copy()
         infinite[0, 0] = np.inf

@@ -12,7 +12,6 @@ import json
 import time
 import warnings
 from collections.abc import Callable, Sequence
-from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -199,7 +198,11 @@ def one_test(repeats: int) -> Figures:
     draw = planted(np.random.default_rng(0), n=100, p=1000, strength=8.0)
     return compare(
         lambda: uniqueness_test(draw.target, draw.backgrounds, n_components=1),
-        lambda: contrastive_dimension(draw.target, draw.backgrounds[0], np.random.default_rng(0), resamples=1000),
+        {
+            "contrastive dimension": lambda: contrastive_dimension(
+                draw.target, draw.backgrounds[0], np.random.default_rng(0), resamples=1000
+            )
+        },
         sum(rows.nbytes for rows in (draw.target, *draw.backgrounds)) / 2**20,
         repeats,
     )
@@ -207,8 +210,11 @@ def one_test(repeats: int) -> Figures:
 
 def timing(scale: float, known: Known) -> dict[str, Any]:
     """Seconds and memory of one test, medians in one run."""
-    found = asdict(in_fresh_process(one_test, 3 if scale >= 1 else 1))
-    print(f"p = 1 000, 100 + 100 rows: {found}, ratio {found['peer'] / found['ours']:.1f}", flush=True)
+    figures = in_fresh_process(one_test, 3 if scale >= 1 else 1)
+    ours, (peer,) = figures.ours, figures.peers.values()
+    found = {"ours": ours.seconds, "peer": peer.seconds, "ours_mb": ours.mb, "peer_mb": peer.mb}
+    found["input_mb"] = figures.input_mb
+    print(f"p = 1 000, 100 + 100 rows: {found}, ratio {peer.seconds / ours.seconds:.1f}", flush=True)
     return found
 
 

@@ -73,9 +73,9 @@ def each(
 
     Examples:
       uca each all.csv --by group
-      uca each all.csv --by group -o result
-      uca each all.csv --by group --subjects mouse --missing median --jobs -1 -o result
-      uca each cells.h5ad --by cell_type --scale none --pooled --no-test -o result
+      uca each all.csv --by group -o groups
+      uca each all.csv --by group --missing median --jobs -1 -o completed
+      uca each all.csv --by group --scale none --pooled --no-test -o pooled
     """
     e.check_level(alpha, jobs)
     if out is not None:
