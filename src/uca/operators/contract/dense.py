@@ -54,15 +54,19 @@ class DensePencil(Pencil):
         n_features: int | None = None,
         allowances: ArrayLike | None = None,
         errors_at: ErrorsAt | None = None,
+        rows: Sequence[Array] | None = None,
     ):
         given = np.zeros(len(matrices)) if allowances is None else np.asarray(allowances, dtype=float)
         operators = [DenseCovariance(matrix, a) for matrix, a in zip(matrices, given.tolist(), strict=True)]
         super().__init__(operators, n_features or len(matrices[0]))
-        self._matrices, self._errors_at = matrices, errors_at
+        self._matrices, self._errors_at, self._rows = matrices, errors_at, rows
 
     def errors_at(self, vectors: Array, sizes: Array) -> Array:
         known = self.allowances
         return known if self._errors_at is None else np.minimum(known, self._errors_at(vectors, sizes))
+
+    def factor(self, i: int) -> Array | None:
+        return None if self._rows is None else self._rows[i].T
 
     def combine(self, weights: ArrayLike) -> DenseCovariance:
         given = np.asarray(weights, dtype=float)

@@ -28,6 +28,8 @@ class Eigensolver:
         self.pencil = pencil
         directly = pencil.own_eigenpairs or (pencil.in_memory and pencil.size <= direct.DIRECT_MAX)
         self._recycler = None if directly else Recycler(pencil, seed)
+        #: Whether eigenproblems are those of matrices in memory, solved directly.
+        self.direct = pencil.in_memory and directly
 
     def top(
         self, weights: ArrayLike, k: int, *, accuracy: float | None = None, residual: float | None = None

@@ -22,9 +22,9 @@ from dataclasses import dataclass, replace
 from functools import partial
 
 import numpy as np
-from scipy.linalg import lapack, qr, solve_triangular
+from scipy.linalg import blas, lapack, qr, solve_triangular
 
-from ..._memory import available_bytes, matrices_fit
+from ..._memory import fits, matrices_fit
 from ..._threads import one_blas_thread
 from ..._types import Array
 from ..contract.dense import DensePencil
@@ -56,7 +56,7 @@ def build(source: Source, how: How) -> Representation:
     gram *= weights[:, np.newaxis]
     factor, pivots, rank = _pivoted_cholesky(gram, blocks, weights)
     of_gram = UNIT * _gram_units(blocks) * frobenius(gram)
-    triangle, whole = factor[:rank, :rank], rank >= _rank_left(blocks, weights)
+    triangle, whole = np.asfortranarray(factor[:rank, :rank]), rank >= _rank_left(blocks, weights)
     # A smaller rank is no proof that nothing was cut away: rows up to the root of the error may hide there.
     distance = 1.1 * of_gram * _inverse_norm(triangle) if whole else np.sqrt(len(gram) * of_gram)
     norms = np.array([_norm(gram[rows, rows]) for rows in blocks.rows])  # of each dataset, relative to its trace
@@ -68,7 +68,7 @@ def build(source: Source, how: How) -> Representation:
     coordinates = np.zeros((len(factor), rank + n_empty))
     coordinates[pivots, :rank] = factor[:, :rank]
     parts = [np.sqrt(trace) * coordinates[rows] for rows, trace in zip(blocks.rows, traces, strict=True)]
-    matrices = np.stack([part.T @ part for part in parts])
+    matrices = _squares(parts)
     products = np.array([product_allowance(len(gram), matrix) for matrix in matrices])
     lift = Lift(blocks, triangle, pivots[:rank], weights)
 
@@ -78,17 +78,17 @@ def build(source: Source, how: How) -> Representation:
         return 2.0 * np.sqrt(np.maximum(sizes, 0.0) * traces) * of_gram * mass + products
 
     allowances = 2.0 * distance * np.sqrt(norms) * traces + products
-    pencil = DensePencil(matrices, n_features, allowances, errors_at if whole else None)
+    pencil = DensePencil(matrices, n_features, allowances, errors_at if whole else None, parts)
     return Representation("reduced", pencil, blocks.standards, lift, sharper)
 
 
 def _sharper(source: Source, blocks: ColumnPasses, how: How) -> Callable[[], Representation] | None:
     """A form of the same data that does not square, where it fits in memory with room to make it."""
     if not isinstance(blocks, ColumnBlocks):  # rows are not at hand
-        fits = matrices_fit(source.n_features, len(source.arrays))
-        return partial(covariance.build, source, how) if fits else None
-    fits = 4 * 8.0 * sum(source.n_rows) * source.n_features <= available_bytes()
-    return partial(from_qr, blocks, n_empty=how.n_empty) if fits else None
+        square = matrices_fit(source.n_features, len(source.arrays))
+        return partial(covariance.build, source, how) if square else None
+    copies = fits(4 * 8.0 * sum(source.n_rows) * source.n_features)
+    return partial(from_qr, blocks, n_empty=how.n_empty) if copies else None
 
 
 def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, Array]:
@@ -124,6 +124,14 @@ def _pivoted_cholesky(gram: Array, blocks: ColumnPasses, weights: Array) -> tupl
     return np.tril(factor), pivots - 1, min(int(rank), _rank_left(blocks, weights))
 
 
+def _squares(parts: Sequence[Array]) -> Array:
+    """``P'P`` for every part, stacked; written where they stay."""
+    out = np.empty((len(parts), parts[0].shape[1], parts[0].shape[1]))
+    for part, matrix in zip(parts, out, strict=True):
+        np.matmul(part.T, part, out=matrix)
+    return out
+
+
 def _norm(matrix: Array) -> float:
     """The largest eigenvalue of a positive matrix of trace 1, by the power method, with room for what it misses."""
     vector, size = np.random.default_rng(0).standard_normal(len(matrix)), 0.0
@@ -140,9 +148,9 @@ def _inverse_norm(triangle: Array) -> float:
     vector, size = np.random.default_rng(0).standard_normal(len(triangle)), 0.0
     for _ in range(NORM_STEPS):
         vector /= np.linalg.norm(vector)
-        vector = solve_triangular(triangle, vector, lower=True, check_finite=False)
+        vector = blas.dtrsv(triangle, vector, lower=1)
         size = float(np.linalg.norm(vector))
-        vector = solve_triangular(triangle, vector, lower=True, trans=1, check_finite=False)
+        vector = blas.dtrsv(triangle, vector, lower=1, trans=1)
     return NORM_ROOM * size
 
 
@@ -167,7 +175,7 @@ def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
     if n_empty:
         basis = np.hstack([basis, _complement(basis, n_empty)])
     parts = [coordinates[where] / np.sqrt(divisor(where.stop - where.start)) for where in blocks.rows]
-    matrices = np.stack([part.T @ part for part in parts])
+    matrices = _squares(parts)
     products = np.array([product_allowance(n_rows, matrix) for matrix in matrices])
     # Each row is off by a share of its own size, so v'Sv by twice that share of the root of v'Sv and the trace.
     sizes_of_rows = np.array([np.linalg.norm(part) for part in parts])
@@ -180,7 +188,7 @@ def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
         return as_rows(basis @ vectors)
 
     allowances = shares * sizes_of_rows + products
-    pencil = DensePencil(matrices, n_features, allowances, errors_at)
+    pencil = DensePencil(matrices, n_features, allowances, errors_at, parts)
     return Representation("reduced", pencil, blocks.standards, lift)
 
 
