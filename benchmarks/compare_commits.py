@@ -82,9 +82,28 @@ def tested() -> Job:
     return lambda: uniqueness_test(target, background, n_components=2, random_state=0, n_jobs=1)
 
 
+def noise_fit(*sizes: int, p: int) -> Job:
+    import numpy as np
+
+    from uca import UCA
+
+    target, *backgrounds = (np.random.default_rng(seed).standard_normal((n, p)) for seed, n in enumerate(sizes))
+    return lambda: UCA().fit(target, backgrounds=backgrounds)
+
+
+def drawn_again() -> Job:
+    from uca.inference import bootstrap
+
+    target, background = rows(100, 100, p=1_000)
+    return lambda: bootstrap(target, background, n_resamples=40, random_state=0, n_jobs=1)
+
+
 WORKLOADS: dict[str, Callable[[], Job]] = {
     "import uca": lambda: lambda: import_module("uca"),
     "wide, 100 + 100 rows, p = 1,000": lambda: fit(100, 100, p=1_000),
+    "wide, 100 + 3 x 100 rows, p = 1,000": lambda: fit(100, 100, 100, 100, p=1_000),
+    "wide, 80 + 6 x 80 rows, p = 1,000": lambda: fit(*[80] * 7, p=1_000),
+    "wide, noise, 80 + 6 x 80 rows, p = 1,000": lambda: noise_fit(*[80] * 7, p=1_000),
     "wide, 100 + 100 rows, p = 10,000": lambda: fit(100, 100, p=10_000),
     "tall, 100,000 + 50,000 rows, p = 100": lambda: fit(100_000, 50_000, p=100),
     "135 + 3 x 135 rows, p = 76": lambda: fit(135, 135, 135, 135, p=76),
@@ -95,6 +114,7 @@ WORKLOADS: dict[str, Callable[[], Job]] = {
     ),
     "solve_dual, 2 backgrounds, p = 300": dual,
     "transform, 100,000 rows, p = 100": scores,
+    "bootstrap, 40 resamples, 100 + 100 rows, p = 1,000": drawn_again,
     "uniqueness_test, 120 + 120 rows, p = 30": tested,
 }
 ONCE = {"import uca"}  # a second time in the same process is another thing

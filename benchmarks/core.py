@@ -82,6 +82,18 @@ def wide(p: int, repeats: int) -> dict[str, object]:
     return against_pca(f"100 + 100 rows, p = {p:,}", target, [background], repeats)
 
 
+def several(m: int, n: int, shared: bool, repeats: int) -> dict[str, object]:
+    """Several backgrounds of n rows, p = 1,000: noise, or with three strong factors in all and three in the target."""
+    rng, p = np.random.default_rng(m), 1_000
+    data = [rng.standard_normal((n, p)) for _ in range(m + 1)]
+    if shared:
+        loadings = rng.standard_normal((3, p))
+        data = [rows + rng.standard_normal((n, 3)) * [3, 2, 1] @ loadings for rows in data]
+        data[0] += rng.standard_normal((n, 3)) * [2, 1.5, 1] @ rng.standard_normal((3, p))
+    what = "factors" if shared else "noise"
+    return against_pca(f"{n} + {m} x {n} rows, p = 1,000, {what}", data[0], data[1:], repeats)
+
+
 def tall(repeats: int) -> dict[str, object]:
     """Many rows, few features, three backgrounds."""
     rng = np.random.default_rng(0)
@@ -151,6 +163,7 @@ def main() -> None:
     print(f"uca {__version__}, numpy {np.__version__}, scikit-learn {sklearn.__version__}; {machine}\n")
     results = [wide(p, options.repeats) for p in WIDE]
     results += [wide(100_000, 5), tall(5)]
+    results += [several(m, n, shared, 8) for m, n in ((1, 100), (3, 100), (6, 80)) for shared in (False, True)]
     results += [mouse] if (mouse := mouse_split(2 * options.repeats)) else []
     heads = ("UCA ms", "PCA ms", "product", "UCA/PCA", "UCA/prod", "solves", "  fastest PCA")
     print(f"{'workload':<40} " + " ".join(f"{head:>8}" for head in heads))
@@ -164,6 +177,8 @@ def main() -> None:
     for p, row in zip(WIDE, results, strict=False):
         print(f"  p = {p:>7,}: UCA / fastest PCA(2) {verdict(row['uca_over_pca'], 0.2 if p == 10_000 else 0.5)}")
     print(f"  p = 100,000: UCA / bare Gram      {verdict(results[len(WIDE)]['uca_over_product'], 3.0)}")
+    alone = min(value for name, value in results[0]["alternatives"].items() if name.endswith(pca.ONE_THREAD))
+    print(f"  p =   1,000: UCA / fastest PCA(2) on one thread {verdict(results[0]['uca'] / alone, 1.3)}")
     if mouse:
         print(f"  mouse split, milliseconds         {verdict(mouse['uca'], 15.0)}")
     else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 
 import numpy as np
@@ -482,6 +483,7 @@ class TestUniqueness:
             uniqueness_test(target, backgrounds, n_components=1, n_splits=20, verbose=True)
         assert caplog.messages[-1] == "20 of 20 halvings"
         assert len(caplog.messages) == 10
+        assert re.fullmatch(r"2 of 20 halvings, about \d+ (s|min) left", caplog.messages[0])
 
     @pytest.mark.parametrize(
         ("change", "error", "message"),

@@ -93,7 +93,7 @@ def test_units_of_backgrounds_do_not_matter(rng, factor):
 def test_fits_that_stop_early_are_told(rng):
     target, backgrounds = study(rng, m=3)
     assert background_influence(target, backgrounds).n_unconverged == 0
-    found = background_influence(target, backgrounds, model=UCA(max_iter=1))
+    found = background_influence(target, backgrounds, model=UCA(max_iter=1, representation="implicit"))
     assert found.n_unconverged > 0
     assert f"{found.n_unconverged} of the fits did not reach the tolerance" in found.sentence
 

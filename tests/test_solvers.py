@@ -66,7 +66,7 @@ def test_lbfgs_stall_at_a_kink_is_seen(seed):
 def test_iteration_limit_warns_and_says_what_to_do(rng):
     data = [rng.standard_normal((40, 10)) @ rng.standard_normal((10, 10)) for _ in range(4)]
     with pytest.warns(ConvergenceWarning, match=r"at the iteration limit.*Raise max_iter") as caught:
-        model = UCA(max_iter=1).fit(data[0], backgrounds=data[1:])
+        model = UCA(max_iter=1, representation="implicit").fit(data[0], backgrounds=data[1:])
     assert len(caught) == 1
     assert model.certificate_.status == "max_iter"
     assert model.certificate_.gap > 1e-9

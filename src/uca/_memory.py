@@ -11,7 +11,7 @@ try:
 except ImportError:  # Windows
     resource = None  # type: ignore[assignment]
 
-ALWAYS = 2.0**24  # bytes that nobody asks for: looking takes longer than a small fit should
+ALWAYS = 2.0**26  # bytes that nobody asks for: looking takes longer than a small fit should
 SCRATCH = 2  # matrices of the same size that are needed for a while beside those that are kept
 
 
@@ -48,10 +48,14 @@ def _left_in_group() -> list[float]:
     return left
 
 
+def fits(n_bytes: float) -> bool:
+    """Whether so much memory can be had."""
+    return n_bytes <= ALWAYS or n_bytes <= available_bytes()
+
+
 def matrices_fit(p: int, n_matrices: int) -> bool:
     """Whether ``n_matrices`` p x p matrices fit, with room to compute them."""
-    need = (n_matrices + SCRATCH) * 8.0 * p**2
-    return need <= ALWAYS or need <= available_bytes()
+    return fits((n_matrices + SCRATCH) * 8.0 * p**2)
 
 
 def check_matrices_fit(p: int, n_matrices: int, what: str) -> None:
@@ -70,7 +74,7 @@ def check_matrices_fit(p: int, n_matrices: int, what: str) -> None:
 def check_dense_fits(rows: Any, why: str) -> None:
     """Raise a MemoryError where a dense copy of sparse rows, with what is computed from it, does not fit."""
     need = 3 * 8.0 * rows.shape[0] * rows.shape[1]
-    if need > ALWAYS and need > available_bytes():
+    if not fits(need):
         raise MemoryError(f"{why}, which takes {_size(need)}; {_size(available_bytes())} are free.")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import logging
 import sys
+import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TypeVar
@@ -41,7 +42,7 @@ def progress(verbose: bool | Callback) -> Iterator[Callback | None]:
 def counted(items: Iterable[Item], total: int, what: str, verbose: bool | Done) -> Iterator[Item]:
     """The items, with a bar of how many are done on a terminal, or a log line for every tenth part, if ``verbose``.
 
-    A callable is called itself, once an item is done.
+    Both say how long the rest will take at the same pace. A callable is called itself, once an item is done.
     """
     if callable(verbose):
         for done, item in enumerate(items, start=1):
@@ -53,10 +54,19 @@ def counted(items: Iterable[Item], total: int, what: str, verbose: bool | Done) 
         yield from tqdm(items, total=total, desc="uca", unit=f" {what}")
     else:
         with _logging_to_stderr():
+            started = time.monotonic()
             for done, item in enumerate(items, start=1):
                 if done == total or done * 10 // total > (done - 1) * 10 // total:
-                    logger.info("%d of %d %s", done, total, what)
+                    left = (time.monotonic() - started) / done * (total - done)
+                    logger.info("%d of %d %s%s", done, total, what, f", {_duration(left)} left" if done < total else "")
                 yield item
+
+
+def _duration(seconds: float) -> str:
+    """About so long, in words."""
+    if seconds < 100:
+        return f"about {max(1, round(seconds))} s"
+    return f"about {round(seconds / 60)} min" if seconds < 6000 else f"about {seconds / 3600:.1f} h"
 
 
 def log_once(text: str) -> None:

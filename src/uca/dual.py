@@ -282,12 +282,15 @@ class Dual:
         distance = abs(upper - lower)
         return 0.0 if distance <= self.negligible else distance / max(abs(upper), np.finfo(float).tiny)
 
-    def proven_value(self, point: DualPoint, slack: float) -> tuple[float, bool]:
-        """The point's value as an upper bound; and whether it is proven, not resting on an iterative method."""
+    def proven_value(self, point: DualPoint, slack: float, allowance: float) -> tuple[float, bool]:
+        """The point's value as an upper bound, with room for its :meth:`allowance`; and whether it is proven.
+
+        It is not where it rests on an iterative method.
+        """
         top, proven = float(point.eigenvalues[0]), True
         if point.error > 0:
             top, proven = self.eigen.bound(self.weights(point.prices), top + point.error, slack)
-        return float(top + point.prices.sum() + self.allowance(point)), proven
+        return float(top + point.prices.sum() + allowance), proven
 
     def allowance(self, point: DualPoint) -> float:
         """How far a value may be off: what building the covariances cost, and rounding of the eigenproblem itself.

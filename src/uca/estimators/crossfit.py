@@ -25,7 +25,6 @@ from .._types import Array
 from .._validation import Datasets
 from ..operators.contract.pencil import Pencil
 from ..operators.contract.units import in_user_units
-from ..operators.eigen.direct import DIRECT_MAX
 from ..operators.eigen.solver import Eigensolver
 from ..operators.representations.leading import LeadingPencil, leading_vectors
 from ..operators.sources.chunks import project
@@ -45,7 +44,7 @@ MOST_FOLDS, FEWEST_FOLDS = 5, 4  # as many as the smallest dataset has rows or s
 N_REPEATS = 2
 FACTORS = (1.0, 0.7, 0.5, 0.35)  # descending; tighter ones won no setting of benchmarks/inference/option.py
 N_LEADING = 6  # numbers of directions that are tried, from 2 to all that the target's rows span
-MOST_LEADING = 300  # eigenproblems up to this order are solved directly
+MOST_LEADING = 300  # also the order of matrices up to which every factor is tried
 MOST_BY_PRODUCTS = 50  # where the target's covariance is not in memory
 TOLERANCE = 1e-5  # of the fits to folds
 
@@ -60,12 +59,12 @@ class Grid:
     @classmethod
     def of(cls, pencil: Pencil, n_rows: int, k: int) -> Grid:
         """What is worth trying for a target of so many rows and ``k`` components."""
-        in_memory = pencil.in_memory or pencil.size <= DIRECT_MAX
+        in_memory = pencil.in_memory or pencil.size <= MOST_LEADING
         most = min(n_rows, pencil.size, MOST_LEADING if in_memory else MOST_BY_PRODUCTS)
         least = min(max(2, k), most)
         tried = np.unique(np.round(np.geomspace(least, most, N_LEADING)).astype(int))
         leading = tuple(int(q) for q in tried if q < pencil.size and q >= k)
-        return cls(leading, FACTORS if pencil.size <= DIRECT_MAX else FACTORS[:1])
+        return cls(leading, FACTORS if pencil.size <= MOST_LEADING else FACTORS[:1])
 
     @property
     def candidates(self) -> list[tuple[int | None, float]]:

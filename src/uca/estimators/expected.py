@@ -205,14 +205,22 @@ class Resolvent(ABC):
         """``B_j R V``."""
         return self.inside.pencil.backgrounds[j] @ self._moved[1]
 
+    def _factor_of(self, j: int, n_rows: int) -> Array | None:
+        """F with ``F F' = B_j`` where it has few columns and R is cheap, so that traces are exact; else None."""
+        pencil = self.inside.pencil
+        if not pencil.in_memory or (n_rows > FEW_ROWS and pencil.size > self.exact_up_to):
+            return None
+        if (held := pencil.factor(1 + j)) is not None:
+            return held if held.shape[1] < pencil.size else None
+        if pencil.size <= self.exact_up_to:
+            return None
+        return _factor(pencil.backgrounds[j], np.random.default_rng(self._seed).standard_normal((pencil.size, n_rows)))
+
     def traces(self, j: int, n_rows: int) -> tuple[float, float]:
         """``tr(B_j R)`` and ``tr(B_j R^2)`` for a background of ``n_rows`` rows."""
-        size = self.inside.pencil.size
-        if self.exact_up_to < size and n_rows <= FEW_ROWS and self.inside.pencil.in_memory:
-            background = self.inside.pencil.backgrounds[j]
-            factor = _factor(background, np.random.default_rng(self._seed).standard_normal((size, n_rows)))
+        if (factor := self._factor_of(j, n_rows)) is not None:
             moved = self @ factor
-            return float(np.sum(factor * moved)), float(np.sum(moved**2))
+            return float(np.vdot(factor, moved)), float(np.vdot(moved, moved))
         vectors, moved, count = self._moved
         image = self._image(j)
         return float(np.sum(vectors * image)) / count, float(np.sum(moved * image)) / count

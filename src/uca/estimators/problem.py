@@ -17,7 +17,7 @@ from .._types import Array
 from .._validation import Datasets
 from ..dual import mean_bounds
 from ..means import MeanDifferences, mean_differences
-from ..operators.contract.pencil import Pencil
+from ..operators.contract.pencil import Pencil, variances_of
 from ..operators.contract.units import canonical, in_user_units
 from ..operators.eigen.solver import Eigensolver
 from ..operators.representations.leading import restrict
@@ -106,9 +106,9 @@ class Problem:
 
     def fitted(self, vectors: Array, eigenvalues: Array, components: Array | None = None) -> dict[str, Any]:
         """The attributes that every estimator has, for vectors of the working space, (size, k)."""
-        own = self.eigen.variances(vectors)
-        variances = in_user_units(own, self.powers[:, np.newaxis])
         images = self.eigen.products(vectors) if self.describe else None
+        own = self.eigen.variances(vectors) if images is None else variances_of(vectors, images)
+        variances = in_user_units(own, self.powers[:, np.newaxis])
         followed = vectors[:, :0] if images is None else patterns(images[0], own[0])
         lifted = self.held.lift(np.hstack([vectors, followed]))  # one pass for both
         lifted, patterned = lifted[: self.k], lifted[self.k :]

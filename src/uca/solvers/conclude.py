@@ -32,11 +32,12 @@ def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float) -> Du
     point = found.point
     if point.loose or len(point.eigenvalues) < min(k, dual.pencil.size):
         point = dual.evaluate(point.prices, k=max(k, len(point.eigenvalues)))
-    upper, proven = dual.proven_value(point, slack=0.05 * tol * max(abs(point.value), np.finfo(float).tiny))
+    allowance = dual.allowance(point)
+    slack = 0.05 * tol * max(abs(point.value), np.finfo(float).tiny)
+    upper, proven = dual.proven_value(point, slack, allowance)
     bound = certified_lower(dual, point, found.factor, tol)
     lower = float(bound.value)
     gap = dual.relative_gap(upper, lower)
-    allowance = dual.allowance(point)
     met = dual.relative_gap(upper - allowance, found.lower) <= tol
     status = _status(gap <= tol, met, found.stop)
     unfinished = tuple(i for i in point.unfinished if i < k)

@@ -170,24 +170,18 @@ def _sandwich(matrices: Array, basis: Array) -> Array:
 
 def _newton(a: Array, b: Array, prices: Array, box: float) -> tuple[Array, Array] | None:
     """Projected Newton on the prices; None where the top eigenvalue is nearly multiple or the box has no optimum."""
-    prices = prices.copy()
-    state = _State.at(a, b, prices)
+    state = _State.at(a, b, prices.copy())
     for _ in range(NEWTON_STEPS):
-        free = (prices > 0) | (state.gradient < 0)
-        residual = np.max(np.abs(state.gradient), where=free, initial=0.0)
-        if residual <= NEWTON_DONE:
-            return prices, state.vectors[:, :1]
+        if state.residual <= NEWTON_DONE:
+            return state.prices, state.vectors[:, :1]
         if len(a) == 1 or state.values[0] - state.values[1] <= 1e-7:
             return None
-        step = _newton_step(b, state, free)
-        moved = _line_search(a, b, prices, state, step)
+        moved = _line_search(a, b, state, _newton_step(b, state))
         if moved is None or np.any(moved.prices > box):
             break
-        prices, state = moved.prices, moved
+        state = moved
     # Rounding can stop Newton just short of its goal; what it has is then still good to the feasibility tolerance.
-    free = (prices > 0) | (state.gradient < 0)
-    done = np.max(np.abs(state.gradient), where=free, initial=0.0) <= FEASIBLE
-    return (prices, state.vectors[:, :1]) if done else None
+    return (state.prices, state.vectors[:, :1]) if state.residual <= FEASIBLE else None
 
 
 @dataclass(frozen=True)
@@ -198,6 +192,16 @@ class _State:
     vectors: Array
     gradient: Array
 
+    @property
+    def free(self) -> Array:
+        """Prices that may move: those that are positive or ought to be."""
+        return (self.prices > 0) | (self.gradient < 0)
+
+    @property
+    def residual(self) -> float:
+        """The largest derivative by a price that may move."""
+        return float(np.max(np.abs(self.gradient), where=self.free, initial=0.0))
+
     @classmethod
     def at(cls, a: Array, b: Array, prices: Array) -> _State:
         values, vectors = np.linalg.eigh(contrast(a, b, prices))
@@ -206,8 +210,9 @@ class _State:
         return cls(prices, values[0] + prices.sum(), values, vectors, 1.0 - (b @ top) @ top)
 
 
-def _newton_step(b: Array, state: _State, free: Array) -> Array:
+def _newton_step(b: Array, state: _State) -> Array:
     """Newton direction on the free prices. Hessian: ``2 sum_i (v'B_j v_i)(v'B_k v_i) / (mu_1 - mu_i)``."""
+    free = state.free
     coupling = (b[free] @ state.vectors[:, 0]) @ state.vectors[:, 1:]
     hessian = 2.0 * (coupling / (state.values[0] - state.values[1:])) @ coupling.T
     step = np.zeros(len(b))
@@ -219,15 +224,15 @@ def _newton_step(b: Array, state: _State, free: Array) -> Array:
     return step
 
 
-def _line_search(a: Array, b: Array, prices: Array, state: _State, step: Array) -> _State | None:
+def _line_search(a: Array, b: Array, state: _State, step: Array) -> _State | None:
     """Backtrack along the projected step until the value falls (or the KKT residual does, near the end)."""
     for shrink in HALVINGS:
-        candidate = _State.at(a, b, np.maximum(prices + shrink * step, 0.0))
-        promised = state.gradient @ (candidate.prices - prices)
+        candidate = _State.at(a, b, np.maximum(state.prices + shrink * step, 0.0))
+        promised = state.gradient @ (candidate.prices - state.prices)
         if candidate.value <= state.value + 1e-4 * promised:
             return candidate
         near = abs(candidate.value - state.value) <= 1e-13 * max(1.0, abs(state.value))
-        if near and np.linalg.norm(candidate.gradient) < np.linalg.norm(state.gradient):
+        if near and candidate.residual < state.residual:
             return candidate
     return None
 

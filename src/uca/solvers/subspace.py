@@ -19,6 +19,7 @@ from ..operators.eigen.span import orthonormal
 from .bundle import Bundle
 from .found import Found, Stop
 from .projected import Projected, contrast
+from .refined import refine
 
 BUNDLE_MAX = 30  # directions kept; an eigenproblem of this order costs 0.1 ms
 POLISHED = 1e-9  # KKT residual at which a smooth optimum needs no further step
@@ -44,6 +45,8 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
     milestone, since, stop = np.inf, 0, Stop.LIMIT
     for n_iter in range(1, max_iter + 1):
         small = bundle.solve(point.prices, probe=probe, box=box)
+        if dual.eigen.direct and not np.array_equal(small.prices, point.prices):
+            small = refine(bundle, small, probe=probe, box=box)
         if small.factor is not None and small.lower > lower:
             lower, factor = small.lower, bundle.basis @ small.factor
         moved = point.loose or not np.array_equal(small.prices, point.prices)

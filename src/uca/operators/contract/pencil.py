@@ -84,6 +84,10 @@ class Pencil(ABC):
         """``v' S v`` for every column v and every operator S = A, B_1 ... B_m; shape (m + 1, k)."""
         return variances_of(vectors, self.products(vectors))
 
+    def factor(self, i: int) -> Array | None:
+        """F, (size, r), with ``F F'`` operator i (0 is the target), where it is held: rows of data. Else None."""
+        return None
+
     def traces(self) -> Array:
         """Traces of A, B_1 ... B_m."""
         return np.array([operator.trace for operator in self.operators])

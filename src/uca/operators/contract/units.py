@@ -40,6 +40,10 @@ class ScaledPencil(Pencil):
     def variances(self, vectors: Array) -> Array:
         return self.inner.variances(vectors) * self.factors[:, np.newaxis]
 
+    def factor(self, i: int) -> Array | None:
+        inner = self.inner.factor(i)
+        return None if inner is None else inner * np.sqrt(self.factors[i])
+
     def errors_at(self, vectors: Array, sizes: Array) -> Array:
         return self.inner.errors_at(vectors, sizes / self.factors) * self.factors
 

@@ -10,9 +10,9 @@ from ..._types import Array
 from ..contract.operator import Eigenpairs
 
 # Up to this order eigenproblems are solved directly, from this order on by products with a proof by Cholesky; in between by
-# products as long as they converge fast (measured on two cores: 11 against 91 ms on noise of order 300, 925 against 180 ms
-# on structured data of order 1 000).
-DIRECT_MAX = 300
+# products as long as they converge fast (whole fits, one thread: 36 against 79 ms on noise of order 400, 34 against 33 ms on
+# structured data; at order 1 000 structured data takes a fifth of the time by products).
+DIRECT_MAX = 700
 DIRECT_MAX_IF_SLOW = 1500
 
 

@@ -16,6 +16,8 @@ from ..contract.pencil import Pencil, variances_of
 from . import direct
 from .recycled import Recycler
 
+RANK = 1e-8  # of the largest eigenvalue: below, rows are dependent
+
 
 class Eigensolver:
     """Solves the eigenproblems of a pencil: as the pencil itself can, directly, or by products that it remembers.
@@ -28,6 +30,8 @@ class Eigensolver:
         self.pencil = pencil
         directly = pencil.own_eigenpairs or (pencil.in_memory and pencil.size <= direct.DIRECT_MAX)
         self._recycler = None if directly else Recycler(pencil, seed)
+        #: Whether eigenproblems are those of matrices in memory, solved directly.
+        self.direct = pencil.in_memory and directly
 
     def top(
         self, weights: ArrayLike, k: int, *, accuracy: float | None = None, residual: float | None = None
@@ -39,9 +43,27 @@ class Eigensolver:
         """
         if self._recycler is not None:
             return self._recycler.top(np.asarray(weights, dtype=float), k, accuracy, residual)
+        if accuracy is not None and (few := self._from_few_rows(np.asarray(weights, dtype=float), k)) is not None:
+            return few
         operator = self.pencil.combine(weights)
         own = operator.own_eigenpairs(k)
         return direct.direct_eigenpairs(operator.to_matrix(), k) if own is None else own
+
+    def _from_few_rows(self, weights: Array, k: int) -> Eigenpairs | None:
+        """Eigenpairs of one covariance by those of the products of its rows, where these are few.
+
+        They are marked as loose: what is certified rests on the matrices.
+        """
+        used = np.flatnonzero(weights)
+        single = self.direct and len(weights) > 1 and len(used) == 1 and weights[used[0]] > 0
+        rows = self.pencil.factor(int(used[0])) if single else None
+        if rows is None or 3 * rows.shape[1] > 2 * self.pencil.size or rows.shape[1] < k:
+            return None
+        pairs = direct.direct_eigenpairs(rows.T @ rows, k)
+        if not pairs.values[-1] > RANK * pairs.values[0]:
+            return None
+        vectors = (rows @ pairs.vectors) / np.sqrt(pairs.values)
+        return Eigenpairs(pairs.values * weights[used[0]], vectors, loose=True)
 
     def bound(self, weights: ArrayLike, top: float, slack: float) -> tuple[float, bool]:
         """An upper bound on the largest eigenvalue, given an estimate ``top`` from an iterative method; is it proven?

@@ -113,13 +113,14 @@ class Span(Projection):
 def _grown(held: Array, length: int, new: Array, *, axis: int) -> Array:
     """``held`` with ``new`` written after the first ``length`` entries of an axis; a larger copy where it is full."""
     capacity, needed = held.shape[axis], length + new.shape[axis]
+    before = (slice(None),) * axis
     if needed > capacity:
         shape = list(held.shape)
         shape[axis] = max(needed, min(2 * capacity, capacity + 32))
         larger = np.empty(shape)
-        np.moveaxis(larger, axis, 0)[:length] = np.moveaxis(held, axis, 0)[:length]
+        larger[(*before, slice(length))] = held[(*before, slice(length))]
         held = larger
-    np.moveaxis(held, axis, 0)[length:needed] = np.moveaxis(new, axis, 0)
+    held[(*before, slice(length, needed))] = new
     return held
 
 

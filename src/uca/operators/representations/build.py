@@ -19,7 +19,7 @@ from .units import in_moderate_units
 
 KINDS: dict[str, Kind] = {kind.name: kind for kind in (covariance.KIND, reduced.KIND, implicit.KIND, product_svd.KIND)}
 
-CHEAP = 1e9  # multiplications that take some hundredths of a second
+CHEAP = 1.3e9  # multiplications that take some hundredths of a second
 BOTH_LARGE = 2_000  # rows and features, from which dense data may be held in a form whose bounds are not proven
 
 

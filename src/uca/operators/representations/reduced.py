@@ -9,7 +9,7 @@ A Gram matrix squares: what is below a root of the rounding unit of the largest 
 Gram matrix the rows of F lie within ``1.1 |E| / s`` of those of Z, turned, where s is the smallest singular value of the
 rows (Tu, Boczar, Simchowitz, Soltanolkotabi & Recht 2016, lemma 5.4). That is little where rows are well conditioned.
 Where they are not (units that differ, nearly equal rows), the rows are decomposed themselves, ``Z' = Q R``
-(:func:`from_qr`), in a copy.
+(:func:`from_qr`), in a copy. Rows that are equal are merged first, so those drawn again in a bootstrap are no such case.
 
 The rest of feature space has no variance in any dataset. It matters (mass there spends no bound), so the working space
 gets a few coordinates for it.
@@ -20,15 +20,17 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import pairwise
 
 import numpy as np
-from scipy.linalg import lapack, qr, solve_triangular
+from scipy.linalg import blas, lapack, qr, solve_triangular
 
-from ..._memory import available_bytes, matrices_fit
+from ..._memory import fits, matrices_fit
 from ..._threads import one_blas_thread
 from ..._types import Array
 from ..contract.dense import DensePencil
 from ..sources.columns import ColumnBlocks
+from ..sources.repeated import first_equal
 from ..sources.source import ColumnPasses, Offer, Source
 from ..statistics.blocks import check_range, divisor
 from ..statistics.rounding import ENTRY, UNIT, frobenius, product_allowance, summation
@@ -52,14 +54,17 @@ def build(source: Source, how: How) -> Representation:
             source.raise_not_finite(i)
         check_range(diagonal.sum(), np.zeros(1) if how.scale else standard.mean)
     weights, traces = _balance(gram, blocks.rows)
-    gram *= weights
-    gram *= weights[:, np.newaxis]
-    factor, pivots, rank = _pivoted_cholesky(gram, blocks, weights)
+    kept, weights, sets = _merged(blocks, weights)
+    gram = gram if len(kept) == len(gram) else gram[np.ix_(kept, kept)]
+    gram *= weights[kept]
+    gram *= weights[kept, np.newaxis]
+    rank_left = sum(s.stop - s.start - how.center for s in sets if weights[kept[s]].any())  # centring takes one each
+    factor, pivots, rank = _pivoted_cholesky(gram, blocks, rank_left)
     of_gram = UNIT * _gram_units(blocks) * frobenius(gram)
-    triangle, whole = factor[:rank, :rank], rank >= _rank_left(blocks, weights)
+    triangle, whole = np.asfortranarray(factor[:rank, :rank]), rank >= rank_left
     # A smaller rank is no proof that nothing was cut away: rows up to the root of the error may hide there.
     distance = 1.1 * of_gram * _inverse_norm(triangle) if whole else np.sqrt(len(gram) * of_gram)
-    norms = np.array([_norm(gram[rows, rows]) for rows in blocks.rows])  # of each dataset, relative to its trace
+    norms = np.array([_norm(gram[rows, rows]) for rows in sets])  # of each dataset, relative to its trace
     sharper = _sharper(source, blocks, how)
     if sharper is not None and 2.0 * distance * np.sqrt(norms[0]) > CONDITIONED * norms[0]:
         return replace(sharper(), name="reduced")  # covariances too: to all of feature space
@@ -67,10 +72,10 @@ def build(source: Source, how: How) -> Representation:
     n_empty = min(n_empty, n_features - rank)
     coordinates = np.zeros((len(factor), rank + n_empty))
     coordinates[pivots, :rank] = factor[:, :rank]
-    parts = [np.sqrt(trace) * coordinates[rows] for rows, trace in zip(blocks.rows, traces, strict=True)]
-    matrices = np.stack([part.T @ part for part in parts])
+    parts = [np.sqrt(trace) * coordinates[rows] for rows, trace in zip(sets, traces, strict=True)]
+    matrices = _squares(parts)
     products = np.array([product_allowance(len(gram), matrix) for matrix in matrices])
-    lift = Lift(blocks, triangle, pivots[:rank], weights)
+    lift = Lift(blocks, triangle, kept[pivots[:rank]], weights)
 
     def errors_at(vectors: Array, sizes: Array) -> Array:
         # v'Sv is off by 2 (Fv)' E a to first order, with E the error of the Gram matrix and v = F'a.
@@ -78,17 +83,17 @@ def build(source: Source, how: How) -> Representation:
         return 2.0 * np.sqrt(np.maximum(sizes, 0.0) * traces) * of_gram * mass + products
 
     allowances = 2.0 * distance * np.sqrt(norms) * traces + products
-    pencil = DensePencil(matrices, n_features, allowances, errors_at if whole else None)
+    pencil = DensePencil(matrices, n_features, allowances, errors_at if whole else None, parts)
     return Representation("reduced", pencil, blocks.standards, lift, sharper)
 
 
 def _sharper(source: Source, blocks: ColumnPasses, how: How) -> Callable[[], Representation] | None:
     """A form of the same data that does not square, where it fits in memory with room to make it."""
     if not isinstance(blocks, ColumnBlocks):  # rows are not at hand
-        fits = matrices_fit(source.n_features, len(source.arrays))
-        return partial(covariance.build, source, how) if fits else None
-    fits = 4 * 8.0 * sum(source.n_rows) * source.n_features <= available_bytes()
-    return partial(from_qr, blocks, n_empty=how.n_empty) if fits else None
+        square = matrices_fit(source.n_features, len(source.arrays))
+        return partial(covariance.build, source, how) if square else None
+    copies = fits(4 * 8.0 * sum(source.n_rows) * source.n_features)
+    return partial(from_qr, blocks, n_empty=how.n_empty) if copies else None
 
 
 def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, Array]:
@@ -102,13 +107,18 @@ def _balance(gram: Array, rows: Sequence[slice]) -> tuple[Array, Array]:
     return weights, traces
 
 
-def _rank_left(blocks: ColumnPasses, weights: Array) -> int:
-    """Rank of the rows of all datasets: centring takes one from each, and a dataset without variance has none."""
-    return sum(
-        rows.stop - rows.start - standard.center
-        for rows, standard in zip(blocks.rows, blocks.standards, strict=True)
-        if weights[rows].any()
-    )
+def _merged(blocks: ColumnPasses, weights: Array) -> tuple[Array, Array, list[slice]]:
+    """Places of rows without those that repeat an earlier one, weights of all, and where datasets stand among the former.
+
+    Rows that repeat get weight 0, and the first of c equal ones ``c ** 0.5`` times its own: covariances are the same, and
+    the rows that are left need not depend on one another.
+    """
+    places = np.arange(len(weights))
+    first = first_equal(blocks.arrays) if isinstance(blocks, ColumnBlocks) and blocks.dense else places
+    counts = np.bincount(first, minlength=len(weights))
+    kept = np.flatnonzero(counts)
+    ends = np.searchsorted(kept, [0, *(rows.stop for rows in blocks.rows)]).tolist()
+    return kept, weights * np.sqrt(counts), [slice(*pair) for pair in pairwise(ends)]
 
 
 def _gram_units(blocks: ColumnPasses) -> float:
@@ -116,12 +126,20 @@ def _gram_units(blocks: ColumnPasses) -> float:
     return summation(blocks.n_features, blocks.width) + summation(blocks.rows[-1].stop) + ENTRY
 
 
-def _pivoted_cholesky(gram: Array, blocks: ColumnPasses, weights: Array) -> tuple[Array, Array, int]:
+def _pivoted_cholesky(gram: Array, blocks: ColumnPasses, rank_left: int) -> tuple[Array, Array, int]:
     """Lower factor with rows in pivot order, pivots, and rank: what is not rounding, at most what centring leaves."""
     with one_blas_thread():
         tol = UNIT * (_gram_units(blocks) + len(gram)) * max(gram.diagonal().max(), np.finfo(float).tiny)
         factor, pivots, rank, _ = lapack.dpstrf(gram, tol=tol, lower=1)
-    return np.tril(factor), pivots - 1, min(int(rank), _rank_left(blocks, weights))
+    return np.tril(factor), pivots - 1, min(int(rank), rank_left)
+
+
+def _squares(parts: Sequence[Array]) -> Array:
+    """``P'P`` for every part, stacked; written where they stay."""
+    out = np.empty((len(parts), parts[0].shape[1], parts[0].shape[1]))
+    for part, matrix in zip(parts, out, strict=True):
+        np.matmul(part.T, part, out=matrix)
+    return out
 
 
 def _norm(matrix: Array) -> float:
@@ -140,9 +158,9 @@ def _inverse_norm(triangle: Array) -> float:
     vector, size = np.random.default_rng(0).standard_normal(len(triangle)), 0.0
     for _ in range(NORM_STEPS):
         vector /= np.linalg.norm(vector)
-        vector = solve_triangular(triangle, vector, lower=True, check_finite=False)
+        vector = blas.dtrsv(triangle, vector, lower=1)
         size = float(np.linalg.norm(vector))
-        vector = solve_triangular(triangle, vector, lower=True, trans=1, check_finite=False)
+        vector = blas.dtrsv(triangle, vector, lower=1, trans=1)
     return NORM_ROOM * size
 
 
@@ -167,7 +185,7 @@ def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
     if n_empty:
         basis = np.hstack([basis, _complement(basis, n_empty)])
     parts = [coordinates[where] / np.sqrt(divisor(where.stop - where.start)) for where in blocks.rows]
-    matrices = np.stack([part.T @ part for part in parts])
+    matrices = _squares(parts)
     products = np.array([product_allowance(n_rows, matrix) for matrix in matrices])
     # Each row is off by a share of its own size, so v'Sv by twice that share of the root of v'Sv and the trace.
     sizes_of_rows = np.array([np.linalg.norm(part) for part in parts])
@@ -180,7 +198,7 @@ def from_qr(blocks: ColumnBlocks, *, n_empty: int) -> Representation:
         return as_rows(basis @ vectors)
 
     allowances = shares * sizes_of_rows + products
-    pencil = DensePencil(matrices, n_features, allowances, errors_at)
+    pencil = DensePencil(matrices, n_features, allowances, errors_at, parts)
     return Representation("reduced", pencil, blocks.standards, lift)
 
 

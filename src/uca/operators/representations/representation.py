@@ -97,8 +97,8 @@ class Size:
         return self.memory_bound * PRODUCTS * len(self.n_rows) * order**2 + order**3 / 3
 
 
-DIRECT_SOLVES = 8  # typical number of eigen-solves of a fit where they are direct
-DIRECT = 4.0  # one multiplication in a direct eigen-solve, in those of a large product
+DIRECT_SOLVES = 3  # eigen-solves of a fit where they are direct: two, and linear solves that cost as much as one
+DIRECT = 1.4  # one multiplication in a direct eigen-solve, in those of a large product
 PRODUCTS = 160  # vectors that are multiplied in a fit where eigen-solves are not direct: 40 passes with 4
 
 

@@ -30,6 +30,7 @@ class ColumnBlocks:
 
     def __init__(self, arrays: Sequence[Any], *, center: bool, scale: bool | str, parallel: bool = True):
         self.arrays = [array.tocsc() if sparse.issparse(array) else array for array in arrays]
+        self.dense = not any(map(sparse.issparse, arrays))
         self.center, self.scale = center, scale
         self.n_features = arrays[0].shape[1]
         # Blocks of float32 input are widened, so that products lose nothing; float32 products of paired data, whose

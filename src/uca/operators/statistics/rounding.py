@@ -19,6 +19,7 @@ from ..._types import Array
 UNIT = float(np.finfo(float).eps) / 2
 ENTRY = 16.0  # roundings of an entry when it is centred and scaled, with room
 BLOCK = 65_536  # rows of a block at most; longer sums are sums of blocks
+SAFE = 1e-140  # norms between this and its inverse have squares that neither vanish nor overflow
 ARITHMETIC = 16.0  # units of rounding of a norm, for combining matrices and solving their eigenproblem
 
 
@@ -42,5 +43,9 @@ def product_allowance(n: int, matrix: Array) -> float:
 
 def frobenius(matrix: Array) -> float:
     """The Frobenius norm, also where squares would overflow."""
+    with np.errstate(over="ignore", under="ignore"):
+        norm = float(np.linalg.norm(matrix))
+    if SAFE < norm < 1.0 / SAFE:
+        return norm
     largest = float(np.abs(matrix).max(initial=0.0))
     return largest * float(np.linalg.norm(matrix / largest)) if largest > 0 else 0.0
