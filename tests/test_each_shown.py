@@ -285,4 +285,4 @@ def test_command_refuses_rows_without_a_group(folder):
 
 
 def test_help_has_examples():
-    assert "uca each all.csv --by group -o result" in " ".join(good("each", "--help").stdout.split())
+    assert "uca each all.csv --by group -o groups" in " ".join(good("each", "--help").stdout.split())
