@@ -21,7 +21,7 @@ from joblib.parallel import get_active_backend
 from .._progress import Done, counted
 from .._threads import one_core
 
-LITTLE = 3.0  # seconds of work that are done before workers could be of help
+LITTLE = 8.0  # seconds of work that are done here before workers could be of help
 
 
 def streams(seed: int, n: int) -> list[np.random.SeedSequence]:
