@@ -5,7 +5,7 @@ from __future__ import annotations
 import multiprocessing
 import statistics
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,15 +36,15 @@ def status_kb(field: str) -> int:
     return int(line.split()[1])
 
 
-def run(job: Callable[[], object]) -> tuple[float, float | None]:
-    """Seconds, and megabytes by which the peak resident size grew."""
+def run(job: Callable[[], object], clock: Callable[[], float] = time.perf_counter) -> tuple[float, float | None]:
+    """Seconds by a clock, and megabytes by which the peak resident size grew."""
     before = None
     if CLEAR.exists():
         CLEAR.write_text("5")
         before = status_kb("VmRSS")
-    start = time.perf_counter()
+    start = clock()
     job()
-    seconds = time.perf_counter() - start
+    seconds = clock() - start
     return seconds, None if before is None else (status_kb("VmHWM") - before) / 1024
 
 
@@ -54,22 +54,29 @@ def cost(runs: list[tuple[float, float | None]]) -> Cost:
 
 
 def compare(
-    ours: Callable[[], object], peers: dict[str, Callable[[], object]], input_mb: float, repeats: int
+    ours: Callable[[], object],
+    peers: dict[str, Callable[[], object]],
+    input_mb: float,
+    repeats: int,
+    *,
+    clock: Callable[[], float] = time.perf_counter,
+    always: Collection[str] = (),
 ) -> Figures:
     """All jobs in turns; medians of time, largest growth of memory. With several repeats the first turn is not counted.
 
-    An alternative that takes more than ``HOPELESS`` times as long as the fastest in the first turn is left at that one run.
+    An alternative that takes more than ``HOPELESS`` times as long as the fastest in the first turn is left at that one run,
+    but for those that are ``always`` repeated.
     """
     jobs = {None: ours, **peers}
-    first = {name: run(job) for name, job in jobs.items()}
+    first = {name: run(job, clock) for name, job in jobs.items()}
     if repeats == 1:
         costs = {name: cost([figures]) for name, figures in first.items()}
         return Figures(costs.pop(None), costs, input_mb)
     limit = HOPELESS * min(first[name][0] for name in peers)
-    seen = {name: [] for name in jobs if name is None or first[name][0] <= limit}
+    seen = {name: [] for name in jobs if name is None or name in always or first[name][0] <= limit}
     for _ in range(repeats):
         for name, runs in seen.items():
-            runs.append(run(jobs[name]))
+            runs.append(run(jobs[name], clock))
     costs = {name: cost(seen.get(name) or [first[name]]) for name in jobs}
     return Figures(costs.pop(None), costs, input_mb)
 

@@ -42,21 +42,29 @@ def megabytes(*arrays) -> float:
     return sum(a.data.nbytes + a.indices.nbytes if sparse.issparse(a) else a.nbytes for a in arrays) / 1e6
 
 
-def factors(rng, n: int, p: int, dtype=np.float64) -> np.ndarray:
-    """Rows with ten common factors and noise."""
+def factors(rng, n: int, p: int, dtype=np.float64, *, n_own: int = 3) -> np.ndarray:
+    """Rows with ten common factors, some of their own, and noise."""
     common = np.random.default_rng(99).standard_normal((10, p)) * 0.3
-    own = rng.standard_normal((3, p)) * 0.3
-    rows = rng.standard_normal((n, 10)) @ common + rng.standard_normal((n, 3)) @ own
+    own = rng.standard_normal((n_own, p)) * 0.3
+    rows = rng.standard_normal((n, 10)) @ common + rng.standard_normal((n, n_own)) @ own
     rows = rows.astype(dtype)
     rows += rng.standard_normal((n, p), dtype=dtype)
     return rows
 
 
-def beside_pca(target, backgrounds, repeats: int) -> Figures:
+def beside_pca(target, backgrounds, repeats: int, **how) -> Figures:
     """UCA beside PCA of the stacked rows, by every solver that suits the shape."""
     rows = [target, *backgrounds]
     stack = sparse.vstack(rows).tocsr() if sparse.issparse(target) else np.vstack(rows)
-    return compare(lambda: UCA().fit(target, backgrounds=backgrounds), pca.jobs(stack), megabytes(stack), repeats)
+    jobs = pca.jobs(stack)
+    return compare(
+        lambda: UCA().fit(target, backgrounds=backgrounds),
+        jobs,
+        megabytes(stack),
+        repeats,
+        always={pca.DEFAULTS},
+        **how,
+    )
 
 
 def wide(p: int) -> Figures:
@@ -88,8 +96,9 @@ def tall() -> Figures:
     return beside_pca(target, backgrounds, 5)
 
 
-def both_large() -> Figures:
-    target, *backgrounds = (factors(np.random.default_rng(s), 5_000, 5_000) for s in range(3))
+def both_large(n_own: int) -> Figures:
+    """Rows whose datasets have factors of their own; without them the top of the contrast's spectrum is flat."""
+    target, *backgrounds = (factors(np.random.default_rng(s), 5_000, 5_000, n_own=n_own) for s in range(3))
     return beside_pca(target, backgrounds, 3)
 
 
@@ -111,6 +120,12 @@ def topics(n: int, p: int, stored: int, seed: int) -> sparse.csr_array:
 def sparse_rows() -> Figures:
     target, *backgrounds = (topics(n, 20_000, 400, s) for s, n in enumerate((100_000, 50_000, 50_000)))
     return beside_pca(target, backgrounds, 1)
+
+
+def fewer_sparse_rows() -> Figures:
+    """In CPU time: how the passes over rows are shared among cores is another question."""
+    target, *backgrounds = (topics(n, 4_000, 80, s) for s, n in enumerate((20_000, 10_000, 10_000)))
+    return beside_pca(target, backgrounds, 5, clock=time.process_time)
 
 
 @contextlib.contextmanager
@@ -259,17 +274,29 @@ def growth() -> dict[str, dict[str, object]]:
     return curves
 
 
-# Workload, and the ratio to the fastest alternative that we want to reach; None where there is no target.
+@dataclass(frozen=True)
+class Target:
+    """The ratio of times that we want to reach, to one alternative or, by default, to the fastest."""
+
+    limit: float
+    peer: str | None = None
+
+
+AS_RUN = Target(0.5, pca.DEFAULTS)
+# Workload, its arguments, and what we want to reach.
 WORKLOADS = {
-    **{f"wide, 100 + 100 rows, p = {p:,}": (wide, (p,), 0.3) for p in (1_000, 3_000, 10_000, 30_000, 100_000)},
-    "wide, 50 + 50 rows, p = 1,000,000, float32": (million, (), 0.3),
-    "wide, 50 + 50 rows, p = 1,000,000, float32, a product alone": (million_beside_gram, (), 2.0),
-    "tall, 1,000,000 + 3 x 300,000 rows, p = 100": (tall, (), 1.3),
-    "5,000 + 2 x 5,000 rows, p = 5,000": (both_large, (), 0.3),
-    "sparse 2 %, 100,000 + 2 x 50,000 rows, p = 20,000": (sparse_rows, (), 3.0),
-    "135 + 270 rows, p = 1,000": (contrastive_peer, (), 1 / 1000),
-    "135 + 270 rows, p = 1,000, alpha known": (contrastive_given_alpha, (), None),
-    "135 + 270 rows, p = 2,000": (gcpca_peer, (), 1 / 10),
+    "wide, 100 + 100 rows, p = 1,000": (wide, (1_000,), (AS_RUN, Target(1.3))),
+    **{f"wide, 100 + 100 rows, p = {p:,}": (wide, (p,), (AS_RUN,)) for p in (3_000, 10_000, 30_000, 100_000)},
+    "wide, 50 + 50 rows, p = 1,000,000, float32": (million, (), (AS_RUN,)),
+    "wide, 50 + 50 rows, p = 1,000,000, float32, a product alone": (million_beside_gram, (), (Target(2.0),)),
+    "tall, 1,000,000 + 3 x 300,000 rows, p = 100": (tall, (), (Target(1.3),)),
+    "5,000 + 2 x 5,000 rows, p = 5,000": (both_large, (3,), (Target(2.0, pca.name("arpack")),)),
+    "5,000 + 2 x 5,000 rows, p = 5,000, nothing unique": (both_large, (0,), (Target(4.0, pca.name("arpack")),)),
+    "sparse 2 %, 100,000 + 2 x 50,000 rows, p = 20,000": (sparse_rows, (), (Target(3.0),)),
+    "sparse 2 %, 20,000 + 2 x 10,000 rows, p = 4,000, CPU time": (fewer_sparse_rows, (), (Target(1.4),)),
+    "135 + 270 rows, p = 1,000": (contrastive_peer, (), (Target(1 / 1000),)),
+    "135 + 270 rows, p = 1,000, alpha known": (contrastive_given_alpha, (), ()),
+    "135 + 270 rows, p = 2,000": (gcpca_peer, (), (Target(1 / 10),)),
 }
 
 
@@ -278,20 +305,23 @@ class Row:
     """A workload with its alternatives, fastest first."""
 
     workload: str
-    target: float | None
+    targets: tuple[Target, ...]
     figures: Figures
 
     @classmethod
     def saved(cls, entry: dict) -> Row:
         peers = {name: Cost(**costs) for name, costs in entry["peers"].items()}
-        return cls(entry["workload"], entry["target"], Figures(Cost(**entry["ours"]), peers, entry["input_mb"]))
+        targets = tuple(Target(**target) for target in entry["targets"])
+        return cls(entry["workload"], targets, Figures(Cost(**entry["ours"]), peers, entry["input_mb"]))
 
     def entry(self) -> dict:
-        return {"workload": self.workload, "target": self.target, **asdict(self.figures)}
+        targets = [asdict(target) for target in self.targets]
+        return {"workload": self.workload, "targets": targets, **asdict(self.figures)}
 
     @property
     def ranked(self) -> list[str]:
-        return sorted(self.figures.peers, key=lambda name: self.figures.peers[name].seconds)
+        peers = self.figures.peers
+        return sorted((name for name in peers if name != pca.DEFAULTS), key=lambda name: peers[name].seconds)
 
     @property
     def fastest(self) -> str:
@@ -308,9 +338,15 @@ class Row:
 
     @property
     def verdict(self) -> str:
-        if self.target is None:
-            return "none"
-        return f"≤ {self.target:g}" + ("" if self.ratio() <= self.target else ", missed")
+        return "; ".join(map(self._reached, self.targets)) or "none"
+
+    def _reached(self, target: Target) -> str:
+        """A target and whether it is reached; of an alternative the better of its thread settings counts."""
+        if target.peer is None:
+            return f"≤ {target.limit:g}" + ("" if self.ratio() <= target.limit else ", missed")
+        settings = (target.peer, target.peer + pca.ONE_THREAD)
+        ratio = max(self.ratio(name) for name in settings if name in self.figures.peers)
+        return f"≤ {target.limit:g} of {target.peer}: {ratio:.2g}" + ("" if ratio <= target.limit else ", missed")
 
     @property
     def others(self) -> str:
@@ -362,7 +398,7 @@ def seconds(value: float) -> str:
 
 def short(saved: dict) -> str:
     """The rows of the README's table."""
-    lines = ["\n| workload | beside the fastest alternative | ratio of times |", "|---|---|---|"]
+    lines = ["\n| workload | compared with the fastest alternative | ratio of times |", "|---|---|---|"]
     for row in map(Row.saved, saved["workloads"]):
         exact = row.fastest_exact
         more = f" (exact: {exact}, {row.ratio(exact):.2g})" if exact else ""
@@ -436,11 +472,11 @@ def main() -> None:
 def measured(only: str) -> list[Row]:
     """Run the workloads whose name contains a text, each in a process of its own, and print them."""
     table = []
-    for name, (workload, arguments, target) in WORKLOADS.items():
+    for name, (workload, arguments, targets) in WORKLOADS.items():
         if only not in name:
             continue
         try:
-            row = Row(name, target, in_fresh_process(workload, *arguments))
+            row = Row(name, targets, in_fresh_process(workload, *arguments))
         except EOFError:
             print(f"{name:<60} failed: is the peer installed? pip install unique-component-analysis[bench]")
             continue

@@ -62,6 +62,15 @@ def mice_reference() -> dict[str, dict]:
     return json.loads(_find("mice_reference.json", "reference").read_text())
 
 
+@pytest.fixture(params=["pyarrow", "pandas"])
+def each_reader(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Text is read by pyarrow where it can be, and by pandas: tests that use this run with both."""
+    if request.param == "pandas":
+        monkeypatch.setattr("uca.io.text.read_plain", lambda *_: None)
+    else:
+        monkeypatch.setattr("uca.io.plain.FEWEST_ROWS", 0)
+
+
 @pytest.fixture
 def rng() -> np.random.Generator:
     return np.random.default_rng(0)

@@ -29,7 +29,7 @@ def row(module):
 
     def row(workload: str, ours: float, peer: float):
         costs = {"A": scale.Cost(peer, None), "B": scale.Cost(10 * peer, None)}
-        return scale.Row(workload, None, scale.Figures(scale.Cost(ours, None), costs, 1.0))
+        return scale.Row(workload, (), scale.Figures(scale.Cost(ours, None), costs, 1.0))
 
     return row
 

@@ -304,7 +304,7 @@ class TestCompare:
         scaled = ["PCA", "cPCA", "cPCA++", "UCA, pooled", "UCA, split"]
         assert list(found) == [*scaled, *(f"{method}, unscaled" for method in scaled)]
         assert [row["scale"] for row in content["methods"]] == ["own"] * 5 + ["none"] * 5
-        assert any("did better unscaled on 6 of 10 real sets" in note for note in content["notes"])
+        assert any("did a little better unscaled in 12 real settings" in note for note in content["notes"])
         unscaled = expected(tables, scale=False)
         assert found["UCA, split, unscaled"]["target"] == pytest.approx(unscaled.explained_variance_[0])
         assert "UCA, split, unscaled 1" in rows("out/scores.csv")[0]

@@ -26,6 +26,8 @@ from uca.io.advice import joined
 from uca.io.cells import find_not_numbers
 from uca.io.codes import find_codes
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 
 

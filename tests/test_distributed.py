@@ -156,3 +156,86 @@ def test_a_chunk_that_no_worker_survives(cluster):
         cluster.scheduler.allowed_failures = 0
         with pytest.raises(RuntimeError, match="workers died.*smaller chunks"):
             UCA().fit(target)
+
+
+def test_a_worker_out_of_memory(cluster):
+    """The nanny ends a worker that exceeds its limit; dask tries again, gives up, and the error says what to do."""
+    cluster.scheduler.allowed_failures = 1
+
+    def greedy(chunk):
+        held = np.ones(2 * LIMIT // 8)  # twice what the worker may hold
+        time.sleep(2)  # the nanny looks every 0.1 s
+        return chunk + 0 * held[0]
+
+    target = _table(4_000, 2_000, 0).map_blocks(greedy, dtype=float, meta=np.empty((0, 0)))
+    model, start = UCA(), time.monotonic()
+    with pytest.raises(RuntimeError, match="workers died.*smaller chunks"):
+        model.fit(target)
+    assert time.monotonic() - start < 120
+    assert not hasattr(model, "components_")
+
+
+@pytest.mark.parametrize("kind", [OSError, TimeoutError])
+def test_a_chunk_that_raises(cluster, kind):
+    """The error of the chunk itself reaches the user, and the cluster serves the next fit."""
+
+    def failing(chunk, block_info=None):
+        if block_info[0]["chunk-location"][0] == 3:
+            raise kind("chunk 3 cannot be read from the archive")
+        return chunk
+
+    good = _table(16_000, 2_000, 0)
+    bad = good.map_blocks(failing, dtype=float, meta=np.empty((0, 0)))
+    model = UCA()
+    with pytest.raises(kind, match="chunk 3 cannot be read from the archive"):
+        model.fit(bad)
+    assert not hasattr(model, "components_")
+    _same(UCA().fit(good), UCA().fit(good.compute()))
+
+
+@pytest.mark.parametrize("representation", ["covariance", "implicit"])
+def test_chunks_of_unequal_size_both_ways(representation):
+    """Rows and columns in uneven chunks, also of one row; the answer is that of the same numbers in memory."""
+    target, background = (_table(n, 500, seed).compute() for n, seed in ((1_500, 0), (1_000, 1)))
+    uneven = da.from_array(target, chunks=((1, 799, 17, 683), (7, 1, 52)))
+    other = da.from_array(background, chunks=((999, 1), (60,)))
+    model = UCA(representation=representation).fit(uneven, backgrounds=other)
+    _same(model, UCA().fit(target, backgrounds=background))
+    np.testing.assert_allclose(np.asarray(model.transform(uneven)[:5]), model.transform(target[:5]), atol=1e-8)
+
+
+def test_a_scheduler_that_restarts():
+    """The scheduler is gone in the middle of a fit: an error, or the answer where it is back in time; never a hang."""
+    target, background = _table(24_000, 2_000, 0, slow=0.3), _table(8_000, 2_000, 1)
+    model, ended = UCA(), []
+
+    def fit():
+        try:
+            ended.append(model.fit(target, backgrounds=background))
+        except Exception as error:
+            ended.append(error)
+
+    options = {"n_workers": 1, "threads_per_worker": 1, "processes": True, "dashboard_address": ":0"}
+    with (
+        distributed.LocalCluster(host="127.0.0.1", memory_limit=LIMIT, **options) as cluster,
+        distributed.Client(cluster) as client,
+    ):
+        client.wait_for_workers(1)
+        thread = threading.Thread(target=fit, daemon=True)
+        thread.start()
+        time.sleep(1.0)
+        client.restart(timeout=30)  # every task is forgotten, workers start anew
+        thread.join(120)
+    assert not thread.is_alive(), "the fit must end"
+    (end,) = ended
+    if isinstance(end, Exception):
+        assert str(end), "an error must say something"
+        assert not hasattr(model, "components_")
+    else:
+        plain = UCA().fit(
+            target.compute(scheduler="synchronous"), backgrounds=background.compute(scheduler="synchronous")
+        )
+        _same(model, plain)
+    # The next fit works, on threads of this process.
+    small = _table(4_000, 2_000, 0)
+    _same(UCA().fit(small), UCA().fit(small.compute(scheduler="synchronous")))

@@ -386,7 +386,7 @@ def test_objects_that_are_not_numbers_are_told_with_their_place(target, kind):
         UCA().fit(target).transform(rows)
 
 
-@pytest.mark.parametrize("value", [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT"), np.ma.masked], ids=str)
+@pytest.mark.parametrize("value", [None, np.nan, pd.NA, pd.NaT, np.datetime64("NaT", "ns"), np.ma.masked], ids=str)
 def test_missing_objects_are_counted(target, value):
     with pytest.raises(ValueError, match="target X contains 1 NaN, the first at row 2, column 1"):
         UCA().fit(with_value(target.astype(object), 2, 1, value))
@@ -445,8 +445,8 @@ def test_what_counts_as_missing():
         np.float32("nan"),
         pd.NA,
         pd.NaT,
-        np.datetime64("NaT"),
-        np.timedelta64("NaT"),
+        np.datetime64("NaT", "ns"),
+        np.timedelta64("NaT", "ns"),
         np.ma.masked,
     ]
     present = [0, 0.0, "", "nan", "<NA>", False, np.inf, pd.Timestamp("2020-01-01"), np.zeros(2), ()]

@@ -356,3 +356,11 @@ def test_folds_are_checked():
             expected_background_variance(target, backgrounds, n_folds=wrong)
     with pytest.raises(ValueError, match="at least 4"):
         expected_background_variance(target, [backgrounds[0][:3]])
+
+
+def test_no_fit_uses_more_rows_than_there_are(rng):
+    """The formula diverges where target and background are the same rows."""
+    rows = rng.normal(size=(40, 5))
+    model = UCA(2).fit(rows, backgrounds=rows)
+    assert model.rows_used_[0] == 39
+    assert np.isinf(model.expected_background_variance_[0, 0])

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from needs import Optional
 from scipy import sparse, stats
+from scripts import need_benchmarks
 
 import uca
 from uca import UCA
@@ -615,6 +616,29 @@ def ends_of(found):
 
 
 class TestBootstrap:
+    def test_multipliers_by_hand(self, rng):
+        """Square roots, and a spread that is larger the fewer background rows are left."""
+        need_benchmarks()
+        from benchmarks.inference.coverage import LAWS
+
+        target, background = LAWS["300 target rows, 60 background rows"](rng).rows(rng)
+        found = bootstrap(target, background, n_components=1, n_resamples=40)
+        value, used = found.model.lambdas_[0], found.model.rows_used_[0]
+        assert value > 0
+        assert used > 1
+        distance = np.sqrt(np.mean((np.sqrt(found.lambdas[:, 0]) - np.sqrt(value)) ** 2))
+        reach = stats.t.ppf(0.975, freedom_of_products(60)) * distance / (1 - used / 59)
+        np.testing.assert_allclose(found.lambdas_high[0], (np.sqrt(value) + reach) ** 2)
+        np.testing.assert_allclose(found.lambdas_low[0], max(np.sqrt(value) - reach, 0) ** 2)
+
+    def test_multipliers_where_rows_used_are_not_known(self, rng):
+        target, backgrounds = study(rng, n=50)
+        target[3, 1] = np.nan
+        found = bootstrap(target, backgrounds, n_components=1, n_resamples=20, model=UCA(missing="em"))
+        assert found.model.rows_used_ is None
+        assert_estimates_inside(found)
+        assert not np.isnan(found.lambdas_low).any()
+
     def test_same_for_any_number_of_workers(self, rng):
         target, backgrounds = study(rng, n=50)
         one = bootstrap(target, backgrounds, n_resamples=20, random_state=1)

@@ -24,6 +24,8 @@ from uca.io import (
     read_table,
 )
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 
 FEATURES = ("weight", "length", "age")
@@ -173,7 +175,7 @@ class TestText:
             read_table(self.put(tmp_path, ""))
         with pytest.raises(ValueError, match="has no rows"):
             read_table(self.put(tmp_path, "a,b\n"))
-        with pytest.raises(ValueError, match=r"cannot be read as csv.*line 3"):
+        with pytest.raises(ValueError, match=r"line 3 of .*t.csv has 4 cells, more than its 2 columns"):
             read_table(self.put(tmp_path, "a,b\n1,2\n1,2,3,4\n"))
 
     def test_r_row_names(self, tmp_path):
@@ -220,6 +222,13 @@ class TestColumns:
     def test_words_that_end_in_id_are_features(self, frame, tmp_path, name):
         table = self.read(frame.drop(columns="mouse").assign(**{name: range(6)}), tmp_path)
         assert name in table.features
+
+    def test_a_column_that_is_set_aside_may_be_dropped_too(self, tmp_path):
+        frame = pd.DataFrame({"who": ["a", "b", "c"], "group": ["x", "y", "x"], "length": [1.0, 2.5, 3.0]})
+        table = self.read(frame, tmp_path, id="who", aside=["group"], drop=["group", "who"])
+        assert table.features == ("length",)
+        assert list(table.columns["group"]) == ["x", "y", "x"]
+        assert list(table.ids) == ["a", "b", "c"]
 
     def test_named_columns(self, frame, tmp_path):
         table = self.read(frame, tmp_path, aside=["age"], drop=["length"])

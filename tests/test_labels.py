@@ -52,7 +52,7 @@ def test_a_scale_keeps_its_numbers_and_has_gaps():
         np.ma.array(["a", "?", "b"], mask=[False, True, False]),
         pd.array(["a", pd.NA, "b"], dtype="string"),
         ["a", pd.NaT, "b"],
-        ["a", np.datetime64("NaT"), "b"],
+        ["a", np.datetime64("NaT", "ns"), "b"],
         ["a", np.ma.masked, "b"],
     ],
     ids=["masked", "NA", "NaT of pandas", "NaT of numpy", "masked constant"],

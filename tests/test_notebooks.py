@@ -443,7 +443,8 @@ class TestExported:
     pytestmark = browsers.NEEDED
 
     def test_slider_moves_the_scores_to_pca(self, exported, ran, width):
-        kept = np.load(ran[1] / "scores.npz")
+        with np.load(ran[1] / "scores.npz") as file:
+            kept = dict(file)
         inside = exported(width).frame(0)
         np.testing.assert_allclose(np.transpose(inside.evaluate(POINTS)), kept["fitted"], rtol=1e-5, atol=1e-6)
         inside.focus("#contrast")

@@ -112,6 +112,34 @@ def test_pca_has_no_background_to_draw(s):
 # --- scores ---------------------------------------------------------------------------------------------------------
 
 
+@pytest.mark.parametrize("filled", [True, False])
+def test_many_points_look_as_few_do(filled, rng):
+    """Markers that are copied are as dark as those that are drawn one by one, and as much where they are.
+
+    Copies are put on whole pixels, so that they may be half a pixel off: squares of 20 pixels are compared.
+    """
+    from matplotlib.backends.backend_agg import FigureCanvasAgg
+    from matplotlib.figure import Figure
+
+    from uca.plotting import scatter
+    from uca.plotting.groups import Group
+
+    places = rng.uniform(size=(300, 2))
+    seen = []
+    for limit in (10, 1000):
+        with pytest.MonkeyPatch.context() as patched:
+            patched.setattr(scatter, "RASTER_FROM", limit)
+            figure = Figure(figsize=(4, 3), dpi=100)
+            scatter._draw_group(figure.subplots(), places, Group("a", np.arange(300), "#336699", filled=filled), 20.0)
+        canvas = FigureCanvasAgg(figure)
+        canvas.draw()
+        dark = 1 - np.asarray(canvas.buffer_rgba(), dtype=float)[..., :3].mean(axis=2) / 255
+        seen.append(dark.reshape(15, 20, 20, 20).sum(axis=(1, 3)).ravel())
+    copied, drawn = seen
+    assert np.corrcoef(copied, drawn)[0, 1] > 0.95
+    assert copied.sum() == pytest.approx(drawn.sum(), rel=0.05)
+
+
 def test_scores_are_the_standardised_rows_times_the_components(s):
     ax = plotting.scores(s.model, s.target, labels=s.labels, components=(2, 1))
     z = (s.target - s.target.mean(axis=0)) / s.target.std(axis=0, ddof=1)
@@ -199,7 +227,7 @@ def test_labels_are_sorted_as_what_they_are_and_missing_ones_come_last(s):
     assert legend(plotting.scores(s.model, s.target, labels=numbers)) == ["2", "9", "10"]
     mixed = np.resize(np.array(["x", None, 3], dtype=object), 75)
     assert legend(plotting.scores(s.model, s.target, labels=mixed)) == ["3", "x", "no label"]
-    for value in (pd.NA, pd.NaT, np.datetime64("NaT"), float("nan")):
+    for value in (pd.NA, pd.NaT, np.datetime64("NaT", "ns"), float("nan")):
         mixed[1::3] = value
         assert legend(plotting.scores(s.model, s.target, labels=mixed)) == ["3", "x", "no label"]
     masked = np.ma.array(np.resize(["x", "y", "z"], 75), mask=np.arange(75) % 3 == 1)

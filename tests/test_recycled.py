@@ -5,13 +5,16 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from problems import FAMILIES, make_problems
+from scipy import sparse
 
 from uca import solve_dual
 from uca.operators.contract.dense import DenseCovariance, DensePencil
-from uca.operators.contract.pencil import OperatorPencil
+from uca.operators.contract.pencil import OperatorPencil, Pencil
 from uca.operators.eigen import direct, recycled
 from uca.operators.eigen.solver import Eigensolver
 from uca.operators.eigen.span import Projection, Span
+from uca.operators.sources.chunks import transposed
+from uca.operators.sources.memory import Rows
 
 
 class Counted(OperatorPencil):
@@ -31,9 +34,11 @@ class Hidden(DenseCovariance):
         return None
 
 
+@pytest.mark.parametrize("block", [1, 6])
 @pytest.mark.parametrize("problem", make_problems(4 * len(FAMILIES), 60, 160, seed=11), ids=str)
-def test_every_family_from_products_alone(problem, monkeypatch):
+def test_every_family_from_products_alone(problem, block, monkeypatch):
     """Kinks, duplicates, equal matrices and low rank, with restarts: the certified optimum of the direct route."""
+    monkeypatch.setattr(Pencil, "block", block)
     expected = solve_dual(problem.target, problem.backgrounds)
     monkeypatch.setattr(direct, "DIRECT_MAX", 3)
     monkeypatch.setattr(direct, "DIRECT_MAX_IF_SLOW", 0)
@@ -44,13 +49,26 @@ def test_every_family_from_products_alone(problem, monkeypatch):
     assert found.certificate.lower <= expected.certificate.upper * (1 + 1e-9)
 
 
+@pytest.mark.parametrize("kind", [sparse.csr_array, sparse.csr_matrix])
+def test_transpose_of_a_chunk_is_a_view(rng, kind):
+    whole = kind(sparse.random(50, 7, density=0.3, format="csr", random_state=0))
+    for chunk in Rows(whole).chunks:
+        turned = transposed(chunk)
+        np.testing.assert_array_equal(turned.toarray(), chunk.toarray().T)
+        assert np.shares_memory(turned.data, whole.data)
+        weights = rng.normal(size=(chunk.shape[0], 3))
+        np.testing.assert_allclose(turned @ weights, chunk.toarray().T @ weights, rtol=1e-12, atol=1e-14)
+
+
 def _spiked(rng, p, n_spikes):
     basis = np.linalg.qr(rng.standard_normal((p, p)))[0]
     values = np.concatenate([np.linspace(30, 10, n_spikes), rng.uniform(0, 1, p - n_spikes)])
     return basis * values @ basis.T
 
 
-def test_eigenpairs_equal_lapack(rng):
+@pytest.mark.parametrize("block", [1, 6])
+def test_eigenpairs_equal_lapack(rng, block, monkeypatch):
+    monkeypatch.setattr(Pencil, "block", block)
     matrices = np.stack([_spiked(rng, 400, 6) for _ in range(3)])
     eigen = Eigensolver(Counted(matrices))
     for weights in ([-0.5, -0.2], [-0.6, -0.25], [0.0, -1.0]):

@@ -491,7 +491,7 @@ UNKNOWN = {
     "use_highly_variable": "'use_highly_variable'; did you mean 'mask_var'",
     "zero_center": "'zero_center'; did you mean 'center'",
     "alpha": "'alpha'.*Parameters are groupby, target, backgrounds, .*use_rep, n_comps, .*bound, .*scale, .*n_nonzero",
-    "time_limit": "'time_limit'.*n_nonzero",  # which a sparse model has
+    "proof": "'proof'.*n_nonzero",  # which a sparse model has
 }
 
 

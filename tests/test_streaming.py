@@ -75,6 +75,16 @@ def test_moments_are_a_map_reduce(tables, tmp_path):
     assert (parts[0].n, model.n_samples_) == (before, before + 3)
 
 
+def test_results_are_told_in_a_line(rng):
+    from uca.comparison import compare
+
+    rows = rng.normal(size=(30, 4)).astype(np.float32)
+    assert repr(Moments.of(rows)) == "Moments(30 rows, 4 features, float32)"
+    (first, *_) = compare(rows, {"other": rng.normal(size=(20, 4))})
+    assert repr(first).startswith("Compared('PCA': target ")
+    assert "array" not in repr(first)
+
+
 def test_moments_errors(tmp_path, rng):
     moments = Moments.of(rng.standard_normal((5, 3)))
     with pytest.raises(ValueError, match="4 features cannot be merged with those of 3"):
@@ -83,7 +93,9 @@ def test_moments_errors(tmp_path, rng):
         moments.add([[1.0, 2.0, 3.0], [1.0, 2.0, np.nan]])
     assert moments.n == 5
     (tmp_path / "no.npz").write_bytes(b"nothing")
-    with pytest.raises(ValueError, match="is not a file of moments"):
+    with pytest.raises(
+        ValueError, match="no.npz cannot be read as a file of moments written by Moments.save: its archive is damaged"
+    ):
         Moments.load(tmp_path / "no.npz")
     with pytest.raises(ValueError, match="has 4 features, but UCA is expecting 3"):
         UCA().partial_fit(moments).partial_fit(Moments.of(rng.standard_normal((5, 4))))

@@ -9,16 +9,18 @@ import re
 import runpy
 import subprocess
 import sys
+import tomllib
 import typing
 from pathlib import Path
 
 import pytest
+from packaging.requirements import Requirement
 
 import uca
 
 ROOT = Path(uca.__file__).parent
-SERVICES = ["_types", "_containers", "_threads", "_progress", "_optional", "_files", "_missing", "_labels", "_readable"]
-SERVICES += ["_shown", "_memory", "_subjects"]
+SERVICES = ["_types", "_sklearn", "_containers", "_threads", "_progress", "_optional", "_files", "_missing", "_labels"]
+SERVICES += ["_readable", "_deadline", "_shown", "_memory", "_subjects", "_guard", "_claims", "_lazy", "_version"]
 LAYERS = [
     *SERVICES,
     "_validation",
@@ -44,6 +46,7 @@ LAYERS += [
     "_separation",
     "demo",
     "reproduce",
+    "_skops",
     "persistence",
     "io",
     "comparison",
@@ -106,6 +109,45 @@ def test_core_imports_only_core_dependencies(path):
             assert top in CORE or top in sys.stdlib_module_names, f"{path.name} imports {name}"
 
 
+#: Module -> the package that brings it, where it is called otherwise.
+PACKAGES = {"sklearn": "scikit-learn", "skimage": "scikit-image", "PIL": "pillow", "distributed": "dask"}
+BROUGHT = {"polars"}  # imported where a caller passes a table of it
+FOR_DEVELOPERS = {"docs", "bench", "test"}
+
+
+def imported_packages() -> dict[str, set[str]]:
+    """Packages that the code imports -> files that do so, by statements and by ``optional``."""
+    found: dict[str, set[str]] = {}
+    for path in [*FILES, ROOT / "__init__.py"]:
+        for node in ast.walk(ast.parse(path.read_text())):
+            names = [alias.name for alias in node.names] if isinstance(node, ast.Import) else []
+            names += [str(node.module)] if isinstance(node, ast.ImportFrom) and not node.level else []
+            if (
+                isinstance(node, ast.Call)
+                and ast.unparse(node.func) == "optional"
+                and isinstance(node.args[0], ast.Constant)
+            ):
+                names.append(node.args[0].value)
+            for top in {name.split(".")[0] for name in names} - sys.stdlib_module_names - {"uca"}:
+                package = PACKAGES.get(top, top).replace("_", "-")
+                found.setdefault(package, set()).add(str(path.relative_to(ROOT)))
+    return found
+
+
+def test_what_is_imported_is_declared():
+    """And not left to packages that happen to need it too."""
+    project = tomllib.loads((ROOT.parents[1] / "pyproject.toml").read_text())["project"]
+    extras = [
+        line for name, lines in project["optional-dependencies"].items() if name not in FOR_DEVELOPERS for line in lines
+    ]
+    declared = {Requirement(line).name for line in (*project["dependencies"], *extras)}
+    found = imported_packages()
+    assert {package: files for package, files in found.items() if package not in declared | BROUGHT} == {}
+    assert {"h5py", "markupsafe", "python-calamine", "scikit-learn", "typer"} <= set(
+        found
+    )  # what the lines above look for
+
+
 def test_import_brings_no_optional_package():
     optional = (
         "matplotlib",
@@ -155,6 +197,22 @@ def test_only_one_module_knows_ddof():
     assert divides_by_rows(ast.parse("x / (n - 1)").body[0].value)  # what the line above looks for
 
 
+def private_imports(path: Path) -> list[str]:
+    """Modules and names of scikit-learn that begin with an underscore."""
+    nodes = [node for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.ImportFrom)]
+    names = [f"{node.module}.{alias.name}" for node in nodes if not node.level for alias in node.names]
+    names += [
+        a.name for node in ast.walk(ast.parse(path.read_text())) if isinstance(node, ast.Import) for a in node.names
+    ]
+    return [name for name in names if re.match(r"sklearn\b.*\._", name)]
+
+
+def test_one_module_holds_what_is_private_in_scikit_learn():
+    found = {path.name: names for path in FILES if (names := private_imports(path))}
+    assert list(found) == ["_sklearn.py"]
+    assert len(found["_sklearn.py"]) == 4
+
+
 def test_nobody_gets_around_a_frozen_object():
     assert [path.name for path in FILES if "object.__setattr__" in path.read_text()] == []
 
@@ -173,7 +231,7 @@ def test_no_module_asks_for_one_estimator():
 
 
 def test_registries_name_what_they_hold():
-    from uca.estimators import ESTIMATORS
+    from uca.estimators.registry import ESTIMATORS
     from uca.operators.representations.build import KINDS
     from uca.operators.sources.choose import SOURCES
     from uca.operators.sources.source import Offer

@@ -10,6 +10,8 @@ import pytest
 from uca.io import TableError, read_table
 from uca.io.dialect import SAMPLE, find_dialect
 
+pytestmark = pytest.mark.usefixtures("each_reader")
+
 pd = pytest.importorskip("pandas", reason="pip install 'unique-component-analysis[cli]'")
 
 
@@ -50,7 +52,8 @@ class TestEncodings:
         spoiled = f"kind,a\n{rows}".encode() + "é,21\n".encode("cp1252")
         table = read_table(put(tmp_path, pack(spoiled), name))
         assert any("read as cp1252" in note for note in table.notes)
-        cut = put(tmp_path, pack(f"kind,a\n{rows}ä".encode()[:-1]), name)  # ends inside a letter
+        turned = "".join(f"{i},äöü{i}\n" for i in range(20))
+        cut = put(tmp_path, pack(f"a,kind\n{turned}21,ä".encode()[:-1]), name)  # ends inside a letter
         assert any("read as cp1252" in note for note in read_table(cut).notes)
 
     @pytest.mark.parametrize(
@@ -68,7 +71,9 @@ class TestEncodings:
             read_table(put(tmp_path, content))
 
     def test_broken_gzip(self, tmp_path):
-        with pytest.raises(TableError, match="is not a complete gzip file"):
+        with pytest.raises(
+            ValueError, match=r"t.csv.gz cannot be read as csv.gz: it is cut short .*: copy or download it again"
+        ):
             read_table(put(tmp_path, gzip.compress(b"a,b\n1,2\n" * 99)[:-12], "t.csv.gz"))
 
 

@@ -8,11 +8,12 @@ from benchmarks.inference import sceptic, truths
 from scipy import sparse, stats
 
 from uca import UCA, _memory
-from uca.inference import uniqueness_test
+from uca.inference import stacked, uniqueness_test
 from uca.inference.cautions import ALIKE, _neighbours, by_subject
 from uca.inference.heldout import held_out
 from uca.inference.relabelled import _as_z, _differences, _Layout, relabelled_z
 from uca.inference.rows import ScaledRows
+from uca.inference.stacked import StackedRows
 from uca.inference.uniqueness import MOST_SPLITS, ROUND, spread
 
 
@@ -42,7 +43,7 @@ def scaled_rows(arrays, scale):
     parts = [ScaledRows(rows, center=True, pull=False) for rows in arrays]
     for part in parts:
         part.factor = 1.0 / part.deviation if scale is True else np.ones(len(part.mean))
-    return parts
+    return StackedRows(parts)
 
 
 class TestExchangedLabels:
@@ -81,6 +82,42 @@ class TestExchangedLabels:
             studentised_by_hand(rows[column == 0], rows[column == 1], direction[:, 0], False) for column in member.T
         ]
         np.testing.assert_allclose(got, wanted, rtol=1e-10)
+
+    @pytest.mark.parametrize("scale", [True, "target", False])
+    def test_a_feature_that_is_constant_in_a_new_dataset_counts_in_neither(self, rng, scale):
+        arrays = [rng.normal(size=(20, 4)), rng.normal(size=(12, 4))]
+        for part in arrays:
+            part[:, 3] = 0.0
+        arrays[0][:2, 3] = [1.0, -1.0]  # two rows make it vary
+        direction = np.linalg.qr(rng.normal(size=(4, 1)))[0]
+        layout = _Layout.of([np.arange(20), np.arange(20, 32)])
+        member = layout.exchanged(12, rng)
+        lacking = (member[0] == member[1]).tolist()  # both in one of the new datasets
+        assert 0 < sum(lacking) < len(lacking)
+        with_it, without = (
+            _differences(
+                StackedRows([ScaledRows(part[:, :width], center=True, pull=False) for part in arrays]),
+                layout,
+                member,
+                direction[:width],
+                scale,
+            )[:, 0]
+            for width in (4, 3)
+        )
+        np.testing.assert_allclose(with_it[lacking], without[lacking], rtol=1e-10)
+        assert np.all(np.abs(with_it / without - 1)[~np.array(lacking)] > 1e-4)
+
+    @pytest.mark.parametrize("scale", [True, "target", False])
+    def test_many_rows_are_not_copied(self, rng, monkeypatch, scale):
+        arrays = [rng.standard_t(5, size=(n, 6)) + 3 for n in (30, 20)]
+        subjects = [np.repeat(np.arange(10), 3), np.arange(5, 25)]  # some in both
+        directions = np.linalg.qr(rng.normal(size=(6, 2)))[0]
+        found = []
+        for cells in (2**22, 0):
+            monkeypatch.setattr(stacked, "CELLS", cells)
+            rows = [ScaledRows(part, center=True, pull=False) for part in arrays]
+            found.append(relabelled_z(rows, subjects, directions, scale, np.random.default_rng(0)))
+        np.testing.assert_allclose(*found, rtol=1e-9)
 
     @pytest.mark.parametrize("scale", [True, "target", False])
     def test_sparse_as_dense(self, rng, scale):

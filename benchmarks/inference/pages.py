@@ -148,7 +148,7 @@ def number(saved: dict[str, Any]) -> str:
         "",
         f"Time of one test with 100 + 100 rows and 1 000 features, medians in one run, one BLAS thread: "
         f"{seconds['ours']:.2g} s, {seconds['peer']:.3g} s for the contrastive dimension with 1 000 resamples "
-        f"(ratio {ratio:.0f}). Memory beside the "
+        f"(ratio {ratio:.0f}). Memory on top of the "
         f"{seconds['input_mb']:.1f} MB of input: {seconds['ours_mb']:.0f} and {seconds['peer_mb']:.0f} MB.",
     ]
     return "\n".join(["", *lines, ""])

@@ -7,6 +7,8 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from ._sklearn import get_namespace
+
 
 def is_dask(value: Any) -> bool:
     """Whether a value is a dask array or dask dataframe."""
@@ -41,9 +43,7 @@ def float_dtypes(value: Any) -> list[Any]:
     if not is_array_api(value):
         all_single = {str(dtype).lower() for dtype in getattr(value, "dtypes", ())} == {"float32"}
         return [np.float32, np.float64] if all_single else [np.float64, np.float32]
-    from sklearn.utils._array_api import get_namespace
-
-    xp = get_namespace(value)[0]
+    xp = get_namespace(value)
     return [xp.float64, xp.float32]
 
 

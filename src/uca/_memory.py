@@ -37,20 +37,34 @@ def _left_in_group() -> list[float]:
     """What the control group of a container or a batch job leaves, version 2 or 1; empty where there is none."""
     root = Path("/sys/fs/cgroup")
     left = []
-    for limit, used in (
-        (root / "memory.max", root / "memory.current"),
-        (root / "memory/memory.limit_in_bytes", root / "memory/memory.usage_in_bytes"),
+    for limit, used, cached in (
+        (root / "memory.max", root / "memory.current", "inactive_file"),
+        (root / "memory/memory.limit_in_bytes", root / "memory/memory.usage_in_bytes", "total_inactive_file"),
     ):
         try:
-            left.append(float(limit.read_text()) - float(used.read_text()))
+            free = float(limit.read_text()) - float(used.read_text())
         except (OSError, ValueError):  # not there, or "max"
             continue
+        left.append(free + _reclaimable(limit.parent / "memory.stat", cached))
     return left
+
+
+def _reclaimable(statistics: Path, name: str) -> float:
+    """Bytes of files in memory that the system gives back when asked: they count as used, and are free."""
+    try:
+        return float(dict(line.split() for line in statistics.read_text().splitlines())[name])
+    except (OSError, ValueError, KeyError):
+        return 0.0
 
 
 def fits(n_bytes: float) -> bool:
     """Whether so much memory can be had."""
     return n_bytes <= ALWAYS or n_bytes <= available_bytes()
+
+
+def room() -> float:
+    """The largest size that fits."""
+    return max(available_bytes(), ALWAYS)
 
 
 def matrices_fit(p: int, n_matrices: int) -> bool:
@@ -65,9 +79,9 @@ def check_matrices_fit(p: int, n_matrices: int, what: str) -> None:
     need = (n_matrices + SCRATCH) * 8.0 * p**2
     raise MemoryError(
         f"{what} holds a {p:,} x {p:,} matrix for each of {n_matrices} dataset{'s' if n_matrices > 1 else ''}: "
-        f"{_size(need)} with room to compute, but {_size(available_bytes())} are free. Pass all rows at once to fit(), as a "
-        "numpy memmap, a sparse matrix or a dask array: representation='implicit' then reads them in blocks and holds "
-        "a few vectors."
+        f"{size_of(need)} with room to compute, but {size_of(available_bytes())} are free. Pass all rows at once to fit(), "
+        "as a numpy memmap, a sparse matrix or a dask array: representation='implicit' then reads them in blocks and "
+        "holds a few vectors."
     )
 
 
@@ -75,8 +89,9 @@ def check_dense_fits(rows: Any, why: str) -> None:
     """Raise a MemoryError where a dense copy of sparse rows, with what is computed from it, does not fit."""
     need = 3 * 8.0 * rows.shape[0] * rows.shape[1]
     if not fits(need):
-        raise MemoryError(f"{why}, which takes {_size(need)}; {_size(available_bytes())} are free.")
+        raise MemoryError(f"{why}, which takes {size_of(need)}; {size_of(available_bytes())} are free.")
 
 
-def _size(n_bytes: float) -> str:
+def size_of(n_bytes: float) -> str:
+    """A number of bytes for people."""
     return f"{n_bytes / 1e9:,.1f} GB"

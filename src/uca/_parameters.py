@@ -56,6 +56,11 @@ def check_number(name: str, value: Any, low: float, high: float) -> float:
     return number
 
 
+def check_time_limit(value: Any) -> float | None:
+    """Seconds, at least 0; None for no limit."""
+    return None if value is None else check_number("time_limit", value, 0.0, np.inf)
+
+
 def check_tolerance(value: Any) -> None:
     """Raise unless ``value`` is a positive finite number."""
     if not 0 < check_number("tol", value, -np.inf, np.inf) < np.inf:

@@ -318,9 +318,17 @@ def first_infinite(array: Any) -> tuple[int, int] | None:
     return min(zip(entries.row[bad].tolist(), entries.col[bad].tolist(), strict=True), default=None)
 
 
+def surely_finite(array: Array) -> bool:
+    """Whether the sum of all values is finite, so that all of them are: sooner known than of each value by itself."""
+    with np.errstate(over="ignore", invalid="ignore"):
+        return bool(np.isfinite(array.sum()))
+
+
 def _count_dense(array: Array) -> tuple[int, int, tuple[int, int] | None]:
     """NaN, infinities, and the place of the first of either, in blocks of rows."""
     n_nan, n_inf, first = 0, 0, None
+    if surely_finite(array):
+        return n_nan, n_inf, first
     step = max(1, 10_000_000 // max(array.shape[1], 1))
     for start in range(0, len(array), step):
         block = array[start : start + step]

@@ -20,9 +20,9 @@ from ._labels import as_text
 from ._pool import pool
 from ._separation import agreement, judge, silhouette
 from ._types import Array, Labels, Rows
-from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer, FitError
 from .estimators.bounded import BoundedTransformer
+from .estimators.registry import ESTIMATORS
 from .estimators.sparse_uca import SparseUCA
 from .estimators.uca import UCA
 from .fitted import background_in_fit, check_background, scores_by
@@ -32,7 +32,7 @@ BOTH = "both"
 UNSCALED = ", unscaled"  # behind the name of a method, where both scalings are shown
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, repr=False)
 class Compared:
     """One method on the data.
 
@@ -58,6 +58,10 @@ class Compared:
     metrics: dict[str, float] = field(default_factory=dict)
     note: str = ""
     scale: bool | str = True
+
+    def __repr__(self) -> str:
+        told = ", ".join(f"{name} {value:.4g}" for name, value in self.metrics.items()) or self.note
+        return f"Compared({self.method!r}: {told})"
 
 
 def compare(

@@ -15,10 +15,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, fields, replace
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
+from ._deadline import NEVER, Deadline
 from ._shown import Part, Shown, folded, table, text
 from ._types import Array
 from .operators.contract.pencil import Pencil
@@ -30,7 +31,7 @@ from .operators.statistics.rounding import ARITHMETIC, UNIT
 class Status(StrEnum):
     """How a solution stands; each equals its string, as in ``certificate.status == "optimal"``.
 
-    ``gap`` and ``time_limit`` are for problems whose bounds are proven and need not meet.
+    ``gap`` is for sparse components, whose bounds are proven and need not meet.
     """
 
     OPTIMAL = "optimal"
@@ -63,8 +64,8 @@ class Certificate(Shown):
         Largest violation of the optimality conditions, relative to the bounds: background variance above a bound, or
         different from it where lambda is positive.
     status : Status
-        ``"optimal"`` (gap at most the tolerance), ``"max_iter"``, ``"stalled"``, or ``"rounding"``: the bounds met as
-        computed, but the allowance for rounding exceeds the tolerance.
+        ``"optimal"`` (gap at most the tolerance), ``"max_iter"``, ``"time_limit"``, ``"stalled"``, or ``"rounding"``: the
+        bounds met as computed, but the allowance for rounding exceeds the tolerance. Both bounds hold whatever it is.
     n_eigensolves : int
         How many eigenproblems were solved.
     message : str
@@ -80,6 +81,9 @@ class Certificate(Shown):
         Whether covariances were estimated because values are missing (``missing="em"``). The bounds then hold for the
         estimates.
     """
+
+    #: What needs no warning.
+    settled: ClassVar[tuple[Status, ...]] = (Status.OPTIMAL,)
 
     upper: float
     lower: float
@@ -100,9 +104,7 @@ class Certificate(Shown):
 
     def _words(self) -> str:
         if self.status != Status.OPTIMAL:
-            words = (
-                "not solved to the tolerance" if self.status not in (Status.GAP, Status.TIME_LIMIT) else "bounds proven"
-            )
+            words = "bounds proven" if self.status in self.settled else "not solved to the tolerance"
             return f"{words}, relative gap {self.gap:.1e} ({self.status})"
         return f"{'proven optimal' if self.proven else 'optimal, not proven'}, relative gap {self.gap:.1e}"
 
@@ -124,7 +126,7 @@ class Certificate(Shown):
         self.__dict__.update(state, status=Status(state["status"]))
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class DualResult(Shown):
     """Solution of the dual problem; ``print`` it for a table.
 
@@ -228,13 +230,15 @@ class Dual:
     """The dual function of the pencil behind an eigen-solver, with given bounds; counts its eigen-solves.
 
     ``floor`` is a value that no feasible mixture can fall below (0 where the target is a covariance): a smaller dual
-    value proves that the bounds cannot be met. Values below ``negligible`` are rounding of the problem at hand.
+    value proves that the bounds cannot be met. Values below ``negligible`` are rounding of the problem at hand. Solvers end
+    with what they have when the ``deadline`` has passed.
     """
 
     eigen: Eigensolver
     bounds: Array
     floor: float = 0.0
     negligible: float = 0.0
+    deadline: Deadline = NEVER
     n_eigensolves: int = field(default=0, init=False)
     _largest: float = field(default=0.0, init=False)
 

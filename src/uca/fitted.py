@@ -19,9 +19,9 @@ from ._parameters import check_matrices
 from ._types import Array, Backgrounds, Rows
 from ._validation import Datasets, align_columns, check_datasets, check_rows, label_of, name_backgrounds
 from .dual import Certificate, Dual, DualResult
-from .estimators import ESTIMATORS
 from .estimators.base import ContrastiveTransformer, represent
 from .estimators.bounded import BoundedTransformer
+from .estimators.registry import ESTIMATORS
 from .operators.eigen.solver import Eigensolver
 from .operators.gaps.estimate import estimate, has_gaps, law_of_complete
 from .operators.gaps.law import Completed, NormalLaw

@@ -8,6 +8,7 @@ is refused after.
 
 from __future__ import annotations
 
+import io
 import warnings
 import zipfile
 from copy import copy
@@ -18,10 +19,12 @@ from typing import Any
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
+from ._claims import check_npz
 from ._files import write_file
-from ._optional import optional
-from .estimators import ESTIMATORS
+from ._guard import AGAIN, check_file, plain
+from ._skops import skops_io
 from .estimators.base import ContrastiveTransformer
+from .estimators.registry import ESTIMATORS
 from .pipeline import ContrastivePipeline, models_of
 
 FORMAT = 1
@@ -92,6 +95,7 @@ def load(path: Any) -> Any:
         If another version of the package wrote the file.
     """
     path = Path(path)
+    check_file(path, "model")
     content = _construct(path)
     if not isinstance(content, dict) or type(content.get("model")) not in SAVED:
         raise ValueError(f"{path} is a skops file, but not one that uca.save wrote: it holds no model of this package")
@@ -113,10 +117,6 @@ def load(path: Any) -> Any:
     return content["model"]
 
 
-def _skops() -> Any:
-    return optional("skops.io", "model files need skops", "cli")
-
-
 def _portable(model: Any) -> Any:
     """The model without the sums of a stream, which are solved first; a pipeline without its cache."""
     if isinstance(model, ContrastivePipeline):
@@ -132,7 +132,7 @@ def _portable(model: Any) -> Any:
 
 
 def _dump(model: Any) -> bytes:
-    skops = _skops()
+    skops = skops_io()
     packages = ("unique-component-analysis", "scikit-learn", "numpy")
     content = {"format": FORMAT, "versions": {name: version(name) for name in packages}, "model": model}
     data: bytes = skops.dumps(content, compression=zipfile.ZIP_DEFLATED)
@@ -152,15 +152,17 @@ def _unknown(types: list[str]) -> list[str]:
 
 def _construct(path: Path) -> Any:
     """The content of a file, after every type it names was checked."""
-    skops = _skops()
+    skops = skops_io()
     data = path.read_bytes()  # read once: what is checked is what is built
     try:
+        check_npz(io.BytesIO(data))
         unknown = _unknown(skops.get_untrusted_types(data=data))
         if not unknown:
             _check_sums(data)
             return skops.loads(data, trusted=[*TRUSTED, *_DESCRIPTIONS])
     except Exception as error:  # a damaged file can fail in any way that zip, JSON, numpy or skops know
-        raise ValueError(f"{path} is not a model file, or is damaged ({type(error).__name__}: {error})") from error
+        said = plain(f"{type(error).__name__}: {error}")
+        raise ValueError(f"{path} is not a model file, or is damaged ({said}): {AGAIN}") from error
     raise ValueError(
         f"{path} names types that do not occur in models: {', '.join(unknown)}. It was not loaded; "
         "get the file from a source you trust"
@@ -168,8 +170,6 @@ def _construct(path: Path) -> Any:
 
 
 def _check_sums(data: bytes) -> None:
-    import io
-
     with zipfile.ZipFile(io.BytesIO(data)) as archive:
         broken = archive.testzip()
     if broken is not None:

@@ -1,8 +1,8 @@
-"""The command line program ``uca``: one command a file.
+"""The command line program ``uca``: what a command does is one file here, what it is told is one in ``commands``.
 
-Promises: exit code 0 for success, 1 for data that cannot be used, 2 for wrong usage, 130 for an interrupt; one line on
-standard error that says what to do, a second one ``try: uca …`` where the right command is known, and a traceback only with
-``--debug``; results on standard output, notes and progress on standard error.
+Promises: exit code 0 for success, 1 for data that cannot be used, 2 for wrong usage, 130 for an interrupt, 143 and 129
+for SIGTERM and SIGHUP; one line on standard error that says what to do, a second one ``try: uca …`` where the right command
+is known, and a traceback only with ``--debug``; results on standard output, notes and progress on standard error.
 """
 
 from __future__ import annotations
@@ -17,29 +17,21 @@ except ImportError:  # the program is installed with the package, its libraries 
     sys.exit("the program needs its libraries: pip install 'unique-component-analysis[cli]'")
 
 from .command import flat
-from .compare import compare
-from .demo import demo
-from .each import each
-from .fit import fit
-from .info import info
-from .plot import plot
+from .commands import compare, demo, each, fit, info, plot, reproduce, test, transform
 from .program import Command, Program, describe_program
-from .reproduce import reproduce
-from .test import uniqueness
-from .transform import transform
 
 app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
 app.callback()(describe_program)
 COMMANDS: dict[str, Callable[..., None]] = {
-    "fit": fit,
-    "test": uniqueness,
-    "transform": transform,
-    "plot": plot,
-    "compare": compare,
-    "each": each,
-    "info": info,
-    "reproduce": reproduce,
-    "demo": demo,
+    "fit": fit.fit,
+    "test": test.uniqueness,
+    "transform": transform.transform,
+    "plot": plot.plot,
+    "compare": compare.compare,
+    "each": each.each,
+    "info": info.info,
+    "reproduce": reproduce.reproduce,
+    "demo": demo.demo,
 }
 for name, command in COMMANDS.items():
     app.command(name, cls=Command)(flat(command))

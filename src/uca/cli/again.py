@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._guard import guarded
 from ..estimators.base import ContrastiveTransformer, component_names
 from ..io import locate
 from .inputs import Request, Study, named_files, read_study
@@ -35,10 +36,11 @@ def noted(request: Request, out: Path) -> dict[str, Any]:
 def read_again(result: Path, model: ContrastiveTransformer) -> Study:
     """The tables that a result was made from; an error where they are gone or have changed."""
     path = result / "summary.json"
-    summary = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
-    if "read" not in summary:
+    with guarded(path, "a summary of uca fit"):
+        summary = json.loads(path.read_text(encoding="utf-8")) if path.exists() else {}
+        request = _request(summary["read"], result) if "read" in summary else None
+    if request is None:
         raise usage_error(f"{result} does not say which tables it was made from; give a folder that uca fit wrote")
-    request = _request(summary["read"], result)
     for file in [request.tables.table, *_files(request)]:
         if not locate(file).path.exists():
             raise ValueError(
@@ -76,9 +78,9 @@ def _files(request: Request) -> list[Path]:
 
 def _check_same(result: Path, model: ContrastiveTransformer, study: Study) -> None:
     """Refuse a target whose scores are not those of the result."""
-    with (result / "scores.csv").open(newline="", encoding="utf-8") as stream:
-        rows = list(csv.DictReader(stream))
-    then = np.array([[float(row[name]) for name in component_names(model)] for row in rows])
+    path = result / "scores.csv"
+    with guarded(path, "scores of uca fit"), path.open(newline="", encoding="utf-8") as stream:
+        then = np.array([[float(row[name]) for name in component_names(model)] for row in csv.DictReader(stream)])
     same = like_table(study.target, model)
     now = np.asarray(same.transform(study.target.data())) if len(then) == len(study.target) else np.empty((0, 0))
     if then.shape != now.shape or np.abs(then - now).max() > SAME * np.abs(then).max():

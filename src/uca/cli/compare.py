@@ -4,16 +4,15 @@ from __future__ import annotations
 
 import math
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from ..comparison import BOTH, Compared
 from ..comparison import compare as run
-from . import options as o
 from .destination import check_folder, new_folder
 from .inputs import Request, Study, read_study
+from .options import SCALES, Columns, Output, Scale, Tables
 from .program import tell, warnings_as_notes
 from .progress import Steps
 from .results import json_text, line, print_table, scores_csv
@@ -21,38 +20,24 @@ from .results import json_text, line, print_table, scores_csv
 FILES = ("scores.csv", "compare.json")
 WHICH = (
     "Each method is shown scaled (every dataset by its own SD) and unscaled; variances are comparable within either. "
-    "Features in common units (log-expression, counts, pixels) did better unscaled on 6 of 10 real sets with held-out "
-    "groups and scaled on 2; features in mixed units need scaling. --scale shows one"
+    "Features in common units (log-expression, counts, pixels) did a little better unscaled in 12 real settings with "
+    "held-out rows (AUC .01 more on average); those in mixed units did better scaled in 4 (.12). --scale shows one"
 )
 
 
 def compare(
     *,
-    tables: o.Tables,
-    n_components: o.NComponents = 2,
-    labels: o.Labels = None,
-    groups: Annotated[
-        str | None, typer.Option(metavar="COLUMN", help="rows that belong together stay in the same fold")
-    ] = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for scores and metrics")
-    ] = None,
-    columns: o.Columns,
-    scale: Annotated[
-        o.Scale | None,
-        typer.Option(
-            "--scale", help="SDs that a dataset is divided by; both own and none are shown if nothing is said"
-        ),
-    ] = None,
-    sparse: o.Sparse = None,
-    output: o.Output,
+    tables: Tables,
+    n_components: int,
+    labels: str | None,
+    groups: str | None,
+    out: Path | None,
+    columns: Columns,
+    scale: Scale | None,
+    sparse: int | None,
+    output: Output,
 ) -> None:
-    """PCA, cPCA (automatic alpha), cPCA++, and UCA with backgrounds pooled and split; with metrics if there are labels.
-
-    Examples:
-      uca compare treated.csv -b control.csv --labels genotype
-      uca compare treated.csv -b control.csv -b other.csv -o compared
-    """
+    """Read, fit every method, write the result where a folder is named, and say what was found."""
     request = Request(tables, columns, labels=labels, groups=groups)
     if out is not None:
         check_folder(out, FILES, output.force)
@@ -65,7 +50,7 @@ def compare(
                 study.target.data(),
                 study.background_data,
                 n_components=n_components,
-                scale=BOTH if scale is None else o.SCALES[scale],
+                scale=BOTH if scale is None else SCALES[scale],
                 labels=study.labels,
                 groups=None if groups is None else study.target.columns[groups],
                 n_nonzero=sparse,
@@ -81,7 +66,7 @@ def compare(
 
 
 def _content(results: tuple[Compared, ...], study: Study, notes: list[str], *, both: bool) -> dict[str, Any]:
-    called = {value: name for name, value in o.SCALES.items()}
+    called = {value: name for name, value in SCALES.items()}
     rows = [
         {
             "method": result.method,

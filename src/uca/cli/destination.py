@@ -1,7 +1,8 @@
 """Results appear whole or not at all.
 
 Promises: files are written to a temporary folder beside the destination, which takes its place in one step where the system
-can exchange two names (Linux), else in two renames; an interrupted run leaves the old result. Only folders and files that
+can exchange two names (Linux), else in two renames; an interrupted run leaves the old result, and what a
+killed run left behind is removed by the next one. Only folders and files that
 the program itself wrote are replaced, and only with ``--force``.
 """
 
@@ -10,15 +11,14 @@ from __future__ import annotations
 import ctypes
 import os
 import shutil
-import signal
 import sys
-import threading
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from .._files import beside
+from .._files import beside, remove_leftovers
 from ..io import FORMATS
+from .ending import held_back
 from .program import usage_error
 
 _AT_FDCWD, _RENAME_EXCHANGE = -100, 2
@@ -67,8 +67,9 @@ def new_folder(out: Path) -> Iterator[Path]:
     try:
         temporary.mkdir()
         yield temporary
-        with _no_interrupt():
+        with held_back():
             _put(temporary, place)
+            remove_leftovers(place)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
 
@@ -96,16 +97,3 @@ def _exchange(one: Path, other: Path) -> bool:
     if rename is None:
         return False
     return bool(rename(_AT_FDCWD, os.fsencode(one), _AT_FDCWD, os.fsencode(other), _RENAME_EXCHANGE) == 0)
-
-
-@contextmanager
-def _no_interrupt() -> Iterator[None]:
-    """Hold an interrupt back for the moment of the exchange."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)

@@ -11,72 +11,41 @@ import time
 from importlib import import_module
 from importlib.metadata import version
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from ..groupwise import Each, EachGroup, words
 from ..groupwise import each as run
 from ..plotting.groupwise import picture
 from . import evidence as e
-from . import options as o
 from .destination import check_folder, new_folder
 from .grouped import Grouped, read_grouped
+from .options import Columns, Model, Output
 from .program import tell, warnings_as_notes
 from .progress import Steps
-from .results import csv_text, json_text, line, print_table
+from .results import json_text, line, print_table, safe_csv
 
 FILES = ("each.json", "each.csv", "each.png", "each.html")
 
 
 def each(
     *,
-    table: Annotated[
-        Path,
-        typer.Argument(
-            metavar="TABLE", help="one table of all groups; FILE.xlsx:SHEET is one sheet", show_default=False
-        ),
-    ],
-    by: Annotated[
-        str, typer.Option("--by", metavar="COLUMN", help="the column that tells groups apart", show_default=False)
-    ],
-    n_components: o.NComponents = 2,
-    pooled: Annotated[
-        bool, typer.Option("--pooled", help="stack the other groups into one background, not each by itself")
-    ] = False,
-    subjects: Annotated[
-        str | None,
-        typer.Option(
-            "--subjects", "--groups", metavar="COLUMN", help="subjects of the rows: equal values are one subject"
-        ),
-    ] = None,
-    test: Annotated[bool, typer.Option("--test/--no-test", help="test components on held-out rows")] = True,
-    splits: Annotated[
-        int | None,
-        typer.Option(min=1, help="random halvings of each test (default: 10 to 100, as p needs)", show_default=False),
-    ] = None,
-    alpha: Annotated[float, typer.Option(help="level of all groups together")] = e.ALPHA,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="of the halvings")] = e.SEED,
-    jobs: Annotated[int, typer.Option(help="workers; -1: one for each core. The result is the same")] = 1,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the table, its figure and a page")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="title of the page")] = None,
-    columns: o.Columns,
-    how: o.Model,
-    output: o.Output,
+    table: Path,
+    by: str,
+    n_components: int,
+    pooled: bool,
+    subjects: str | None,
+    test: bool,
+    splits: int | None,
+    alpha: float,
+    seed: int,
+    jobs: int,
+    out: Path | None,
+    title: str | None,
+    columns: Columns,
+    how: Model,
+    output: Output,
 ) -> None:
-    """Each group against all others: what varies in it and in no other group of TABLE.
-
-    Every group is the target once, the other groups are its backgrounds. p-values are adjusted for the number of groups.
-    Where several rows belong to one subject, name its column: --subjects mouse
-
-    Examples:
-      uca each all.csv --by group
-      uca each all.csv --by group -o groups
-      uca each all.csv --by group --missing median --jobs -1 -o completed
-      uca each all.csv --by group --scale none --pooled --no-test -o pooled
-    """
+    """Read, compare the groups, write the result where a folder is named, and say what was found."""
     e.check_level(alpha, jobs)
     if out is not None:
         check_folder(out, FILES, output.force)
@@ -162,7 +131,7 @@ def _finite(value: Any) -> Any:
 
 def _write(folder: Path, found: Each, content: dict[str, Any], notes: list[str], title: str | None) -> None:
     rows = found.table
-    (folder / "each.csv").write_text(csv_text(list(rows[0]), (row.values() for row in rows)), encoding="utf-8")
+    (folder / "each.csv").write_text(safe_csv(list(rows[0]), (row.values() for row in rows)), encoding="utf-8")
     try:
         (folder / "each.png").write_bytes(picture(found))
     except ImportError as error:

@@ -16,11 +16,11 @@ from ..inference import BackgroundInfluence, Bootstrap, RowLeverage, UniquenessT
 from ..inference.outcome import p_text
 from ..inference.sample import MIN_SUBJECTS
 from .inputs import Study
+from .options import ALPHA, SEED
 from .program import usage_error
 from .progress import Steps
-from .results import csv_text, line, print_table
+from .results import line, print_table, safe_csv
 
-ALPHA, SEED = 0.05, 0
 FEW_SUBJECTS = (
     "subjects, or name another column with --groups. What few subjects show can be described in Python, with "
     "uca.inference.leave_one_group_out"
@@ -127,7 +127,7 @@ def csv_of_test(found: dict[str, Any]) -> str:
         ]
         for row in found["components"]
     ]
-    return csv_text(header, rows)
+    return safe_csv(header, rows)
 
 
 def show_test(found: dict[str, Any]) -> None:

@@ -136,7 +136,8 @@ def draw(kind: str, wanted: Wanted, path: Path) -> None:
     """Draw a figure of a kind to a file; the end of its name is the format."""
     figure = new_figure()
     KINDS[kind].draw(wanted, figure.subplots())
-    figure.savefig(path, dpi=DOTS)
+    packed = {"pil_kwargs": {"compress_level": 3}} if path.suffix.lower() == ".png" else {}  # half the time of 6
+    figure.savefig(path, dpi=DOTS, **packed)
 
 
 def draw_scores(path: Path, model: ContrastiveTransformer, study: Study) -> list[str]:

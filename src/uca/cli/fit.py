@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Iterable
 from copy import copy
 from dataclasses import replace
 from importlib import import_module
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
-import typer
 
 from .. import persistence
 from ..estimators.base import ContrastiveTransformer, component_names
@@ -18,15 +18,17 @@ from ..estimators.bounded import BoundedTransformer
 from ..estimators.uca import UCA
 from ..inference import Restriction, choose_restriction
 from . import evidence as e
-from . import options as o
 from .again import noted
 from .destination import check_folder, new_folder
 from .figures import FIGURES, draw_scores
 from .inputs import Request, Study, read_study
+from .options import Columns, Model, Output, Tables
 from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
 from .reading import stem
 from .results import components_csv, describe, describe_means, json_text, line, made_from, scores_csv, show
+from .safe import encodable
+from .streamed import Streamed, is_streamed, read_streamed
 from .typed import next_command
 
 FILES = ("scores.csv", "components.csv", "summary.json", "model.skops", "methods.txt", "scores.png", "report.html")
@@ -35,32 +37,20 @@ OWN = {*FILES, *FIGURES}  # what uca plot adds to a result is replaced with it
 
 def fit(
     *,
-    tables: o.Tables,
-    n_components: o.NComponents = 2,
-    labels: o.Labels = None,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the results (default: uca-TARGET)")
-    ] = None,
-    columns: o.Columns,
-    how: o.Model,
-    test: Annotated[bool, typer.Option("--test", help="test the components, as uca test does")] = False,
-    groups: o.Groups = None,
-    image_shape: Annotated[
-        str | None, typer.Option(metavar="HxW", help="rows are images: draw components as images")
-    ] = None,
-    title: Annotated[str | None, typer.Option(help="title of the report")] = None,
-    report: Annotated[bool, typer.Option("--report/--no-report", help="write report.html")] = True,
-    output: o.Output,
+    tables: Tables,
+    n_components: int,
+    labels: str | None,
+    out: Path | None,
+    columns: Columns,
+    how: Model,
+    test: bool,
+    groups: str | None,
+    image_shape: str | None,
+    title: str | None,
+    report: bool,
+    output: Output,
 ) -> None:
-    """Find what varies in TARGET and not in its backgrounds.
-
-    Examples:
-      uca fit treated.csv -b control.csv
-      uca fit treated.csv -b control.csv -b other=other.csv --missing median -o result
-      uca fit study.xlsx:Treated -b study.xlsx:Controls
-      uca fit all.csv --by group --target treated -b control -b other
-      uca fit treated.csv -b control.csv --na n.d. --missing median --labels genotype --test -o tested
-    """
+    """Read, fit, write the result and say what was found."""
     out = Path(f"uca-{stem(tables.table)}") if out is None else out
     shape = None if image_shape is None else parse_shape(image_shape)
     request = Request(tables, columns, labels=labels, groups=groups)
@@ -72,7 +62,7 @@ def fit(
     check_folder(out, OWN, output.force)
     with Steps(silent=output.silent) as steps:
         steps.step(f"reading {tables.table}")
-        study = read_study(request)
+        study = read_streamed(request) if is_streamed(request, how, test=test) else read_study(request)
         subjects = e.subjects(study, groups) if test else None
         notes = list(study.notes)
         started = time.perf_counter()
@@ -98,9 +88,11 @@ def fit(
         with new_folder(out) as folder, warnings_as_notes(notes):
             steps.step("writing")
             _write(folder, model, study)
-            (folder / "methods.txt").write_text(methods(model, study, tested), encoding="utf-8")
+            (folder / "methods.txt").write_text(encodable(methods(model, study, tested)), encoding="utf-8")
             notes += draw_scores(folder / "scores.png", model, study)
-            if report:
+            if isinstance(study, Streamed):
+                notes.append(study.sampled)
+            elif report:
                 steps.step("writing the report")
                 extras = {"image_shape": shape, "title": title, "seconds": seconds, "test": tested}
                 notes += write_report(model, folder / "report.html", study, **extras)
@@ -112,13 +104,16 @@ def fit(
         _show(summary, told, out, next_command("test", tables, columns, how, labels=labels, groups=groups))
 
 
-def fit_model(study: Study, how: o.Model, parameters: dict[str, Any], steps: Steps) -> BoundedTransformer:
+def fit_model(study: Study, how: Model, parameters: dict[str, Any], steps: Steps) -> BoundedTransformer:
     """Fit; the names of the features are in the model where the data carries them."""
     steps.step("fitting" if how.sparse is None else "searching features")
     model = how.make(**parameters)
     if how.sparse is None:
         model.set_params(verbose=steps.on_pass)
-    model.fit(study.target.data(), backgrounds=study.background_data)
+    if isinstance(study, Streamed):
+        study.fit(model)
+    else:
+        model.fit(study.target.data(), backgrounds=study.background_data)
     model.set_params(verbose=False)  # a model file holds no functions
     return model
 
@@ -158,11 +153,17 @@ def parse_shape(text: str) -> tuple[int, int]:
 
 
 def _write(folder: Path, model: BoundedTransformer, study: Study) -> None:
-    scores = model.transform(study.target.data())
-    text = scores_csv(scores, component_names(model), study.target, study.labels, study.label_name)
-    (folder / "scores.csv").write_text(text, encoding="utf-8")
+    with (folder / "scores.csv").open("w", encoding="utf-8") as stream:
+        stream.writelines(_scores(model, study))
     (folder / "components.csv").write_text(components_csv(model, study.target.features), encoding="utf-8")
     persistence.save(_named(model, study.target.features), folder / "model.skops")
+
+
+def _scores(model: BoundedTransformer, study: Study) -> Iterable[str]:
+    if isinstance(study, Streamed):
+        return study.scores(model)
+    scores = model.transform(study.target.data())
+    return [scores_csv(scores, component_names(model), study.target, study.labels, study.label_name)]
 
 
 def methods(model: BoundedTransformer, study: Study, tested: Any) -> str:

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import json
+from pathlib import Path
 
 import typer
 
 from .._readable import listed
-from . import options as o
 from .program import say, warnings_as_notes
-from .results import describe, show
-from .transform import ModelFile, read_model
+from .results import describe, line, show
+from .transform import read_model
 
 
-def info(model_file: ModelFile, as_json: o.Json = False, debug: o.Debug = False) -> None:
-    """Multipliers, variances, certificate and features of a model file.
-
-    Examples:
-      uca info result
-      uca info result/model.skops --json
-    """
+def info(*, model_file: Path, as_json: bool, debug: bool) -> None:
+    """Read a model and say what it holds."""
     notes: list[str] = []
     with warnings_as_notes(notes):
         model = read_model(model_file)
@@ -32,4 +27,4 @@ def info(model_file: ModelFile, as_json: o.Json = False, debug: o.Debug = False)
     say(notes)
     show(found)
     if names is not None:
-        typer.echo(f"features: {listed(list(map(str, names)))}")
+        line(f"features: {listed(list(map(str, names)))}")

@@ -35,6 +35,7 @@ from .labels import check_labels, with_labels
 from .options import Columns, Tables
 from .program import in_options, usage_error
 from .reading import read_one, stem
+from .safe import encodable
 
 
 @dataclass(frozen=True)
@@ -116,7 +117,7 @@ def read_study(request: Request) -> Study:
         raise usage_error(f"{target.source} has no column {request.groups!r} for --groups")
     target, name = with_labels(target, request.labels, request.columns, find=request.find_labels, groups=request.groups)
     tables = {"target": target, **{f"background {key}": table for key, table in backgrounds.items()}}
-    own = [_own_background(target, table, key) for key, table in backgrounds.items() if _same_rows(target, table)]
+    own = [own_background(target, table, key) for key, table in backgrounds.items() if _same_rows(target, table)]
     tables = handle_missing(tables, request.columns.missing)
     target, *others = tables.values()
     notes = notes_of(list(tables.values()))
@@ -135,7 +136,8 @@ def notes_of(tables: Sequence[Table]) -> list[str]:
     return [f"{listed(sources, 3)}: {note}" if sources else note for note, sources in said.items()]
 
 
-def _own_background(target: Table, table: Table, key: str) -> str:
+def own_background(target: Table, table: Table, key: str) -> str:
+    """What is said where a background holds the rows of the target."""
     what = "is the target itself" if table.source == target.source else f"({table.source}) holds the rows of the target"
     return (
         f"the background {key!r} {what}: what varies in the target varies in it as well, so no component is unique; name "
@@ -177,7 +179,7 @@ def named_files(given: Sequence[str]) -> dict[str, Path]:
     for text in given:
         name, equals, rest = text.partition("=")
         path = Path(rest) if equals and name and not locate(text).path.exists() else Path(text)
-        key = name if str(path) != text and equals else stem(path)
+        key = encodable(name if str(path) != text and equals else stem(path))
         if key in files:
             raise usage_error(f"two backgrounds are called {key!r}; name them with -b NAME=FILE")
         files[key] = path

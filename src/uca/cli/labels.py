@@ -14,6 +14,7 @@ from ..io import Hint, Raw, Table, closest, find_labels, locate, row_names
 from .options import Columns
 from .program import usage_error
 from .reading import read_one
+from .safe import from_cell
 
 
 def check_labels(labels: str | None, raw: Raw) -> None:
@@ -50,13 +51,15 @@ def with_labels(
 
 def _label_file(path: Path, target: Table, columns: Columns) -> tuple[str, Array]:
     """CheckedLabels from a file: matched by id where both have ids, else by order."""
-    names, held = _text_columns(read_one(path, columns))
+    names, written = _text_columns(read_one(path, columns))
+    restored = {name: _restored(column) for name, column in written.items()}
     known = set() if target.ids is None else set(target.ids)
-    ids = next((name for name in names if known and known <= set(held[name])), None)
+    tries = ((name, held) for held in (written, restored) for name in names)  # ids as they stand come first
+    ids, held = next(((name, held) for name, held in tries if known and known <= set(held[name])), (None, restored))
     rest = [name for name in names if name != ids]
     if len(rest) != 1:
         raise ValueError(f"{path} must hold one column of labels, and may hold one of ids; it has {', '.join(names)}")
-    values = held[rest[0]]
+    values = restored[rest[0]]
     if ids is not None and target.ids is not None:
         if len(set(held[ids])) < len(held[ids]):
             raise ValueError(f"{path} has ids more than once in column {ids!r}: make them unique")
@@ -76,3 +79,8 @@ def _text_columns(raw: Raw) -> tuple[list[str], dict[str, Array]]:
         frame = raw.frame if type(raw.frame.index).__name__ == "RangeIndex" else raw.frame.reset_index()
         columns = {str(name): as_text(frame[name]) for name in frame.columns}
     return list(columns), columns
+
+
+def _restored(column: Array) -> Array:
+    """Names as they were before a file of this program marked them as text."""
+    return np.array([from_cell(str(entry)) for entry in column], dtype=object)

@@ -5,16 +5,17 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from ..estimators.bounded import BoundedTransformer
-from ..estimators.sparse_uca import SparseUCA
-from ..estimators.uca import UCA
-from ..io import MISSING
+from ..io.words import MISSING
 from .program import usage_error
 
+if TYPE_CHECKING:
+    from ..estimators.bounded import BoundedTransformer
+
+ALPHA, SEED = 0.05, 0  # of tests
 SCALES: dict[str, bool | str] = {
     "own": True,
     "target": "target",
@@ -47,6 +48,7 @@ ScaleBy = Annotated[
 Sparse = Annotated[
     int | None, typer.Option("--sparse", min=1, metavar="N", help="components with at most N features, with a proof")
 ]
+ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="model.skops, or the folder that uca fit wrote")]
 Json = Annotated[bool, typer.Option("--json", help="print JSON, for scripts")]
 Debug = Annotated[bool, typer.Option("--debug", help="show where an error comes from")]
 
@@ -143,6 +145,9 @@ class Model:
 
     def make(self, **parameters: Any) -> BoundedTransformer:
         """The model that is fitted, with the given parameters."""
+        from ..estimators.sparse_uca import SparseUCA
+        from ..estimators.uca import UCA
+
         return UCA(**parameters) if self.sparse is None else SparseUCA(**parameters)
 
     @property

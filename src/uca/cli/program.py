@@ -8,15 +8,19 @@ import traceback
 import warnings
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from importlib.metadata import version as installed
-from typing import Annotated, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
-from rich.console import Console
 from typer.core import TyperCommand, TyperGroup
 
-from ..io import Advice, Hint, TableError
+from ..io.advice import Advice, Hint, TableError
+from .ending import ending_as_interrupt
+from .garbage import collect_rarely
+from .safe import printable, printable_lines, replacing_streams, tell_replaced
 from .typed import in_words, second_try, with_backgrounds
+
+if TYPE_CHECKING:
+    from rich.console import Console
 
 USAGE, DATA, INTERRUPTED = 2, 1, 130
 TABLE_WIDTH = 140  # of tables where there is no terminal to fit into
@@ -54,6 +58,8 @@ class Program(TyperGroup):
         windows_expand_args: bool = True,
         **extra: Any,
     ) -> Any:
+        if args is None:  # the process is the program; with arguments, another program calls it
+            collect_rarely()
         arguments = list(sys.argv[1:] if args is None else args)
         options = {"complete_var": complete_var, "windows_expand_args": windows_expand_args, **extra}
         if not standalone_mode or not arguments:  # without arguments: the help
@@ -61,22 +67,29 @@ class Program(TyperGroup):
         sys.exit(self._run(arguments, prog_name, options))
 
     def _run(self, arguments: list[str], prog_name: str | None, extra: dict[str, Any]) -> int:
+        with replacing_streams(), ending_as_interrupt() as received:
+            code = self._code(arguments, prog_name, extra)
+            if code == INTERRUPTED:
+                typer.echo(f"uca: {'ended' if received else 'interrupted'}; no result was changed", err=True)
+        tell_replaced(complete=code == 0)
+        return 128 + received[0] if code == INTERRUPTED and received else code
+
+    def _code(self, arguments: list[str], prog_name: str | None, extra: dict[str, Any]) -> int:
+        """Run a command; its exit code."""
         try:
             code = super().main(arguments, prog_name, standalone_mode=False, **extra)
         except (KeyboardInterrupt, typer.Abort):
             code = INTERRUPTED
         except Exception as error:
             if "--debug" in arguments:
-                traceback.print_exc()
+                typer.echo(printable_lines(traceback.format_exc()), err=True, nl=False)
             command = next((f"uca {name}" for name in arguments if name in self.commands), "uca")
             line, code = explain(error, command)
             say(getattr(error, "__notes__", ()), quiet=not {"-q", "--quiet", "--json"}.isdisjoint(arguments))
-            typer.echo(line, err=True)
+            typer.echo(printable(line), err=True)
             again = better(error, arguments)
             if again is not None:
-                typer.echo(f"try: {again}", err=True)
-        if code == INTERRUPTED:
-            typer.echo("uca: interrupted; no result was changed", err=True)
+                typer.echo(printable(f"try: {again}"), err=True)
         return code if isinstance(code, int) else 0
 
 
@@ -120,13 +133,15 @@ def in_options(text: str) -> str:
 
 def terminal() -> Console:
     """Where results go."""
+    from rich.console import Console
+
     return Console() if sys.stdout.isatty() else Console(width=TABLE_WIDTH)
 
 
 def say(notes: Sequence[str], *, quiet: bool = False) -> None:
     """Print notes to standard error, a line each."""
     for note in () if quiet else dict.fromkeys(notes):
-        typer.echo(f"note: {' '.join(note.split())}", err=True)
+        typer.echo(printable(f"note: {' '.join(note.split())}"), err=True)
 
 
 def tell(content: dict[str, Any], *, quiet: bool, as_json: bool) -> bool:
@@ -151,7 +166,9 @@ def warnings_as_notes(notes: list[str]) -> Iterator[None]:
 def print_version(wanted: bool) -> None:
     """The version, and nothing else."""
     if wanted:
-        typer.echo(f"uca {installed('unique-component-analysis')}")
+        from .._version import __version__
+
+        typer.echo(f"uca {__version__}")
         raise typer.Exit
 
 

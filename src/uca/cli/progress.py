@@ -7,6 +7,8 @@ import sys
 import threading
 from typing import Any, Self
 
+from .safe import printable
+
 DELAY = 1.0
 
 
@@ -21,7 +23,12 @@ class Steps:
             from rich.console import Console
             from rich.progress import BarColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-            columns = (SpinnerColumn(), TextColumn("{task.description}"), BarColumn(), TimeElapsedColumn())
+            columns = (
+                SpinnerColumn(),
+                TextColumn("{task.description}", markup=False),
+                BarColumn(),
+                TimeElapsedColumn(),
+            )
             self._bar = Progress(*columns, console=Console(stderr=True), transient=True)
             self._task = self._bar.add_task("", total=None)
             self._timer = threading.Timer(DELAY, self._start)
@@ -30,7 +37,9 @@ class Steps:
     def step(self, text: str, done: float | None = None) -> None:
         """Begin a step; ``done`` is the share of the whole, if it is known."""
         if self._bar is not None:
-            self._bar.update(self._task, description=text, total=None if done is None else 1.0, completed=done or 0.0)
+            self._bar.update(
+                self._task, description=printable(text), total=None if done is None else 1.0, completed=done or 0.0
+            )
 
     def on_pass(self, iteration: int, upper: float, lower: float, gap: float) -> None:
         """Callback of a solver: digits of the certified gap, of the nine that are wanted."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
@@ -11,8 +9,6 @@ from importlib.metadata import version
 from typing import Any
 
 import numpy as np
-from rich.table import Table as RichTable
-from rich.text import Text
 
 from .._types import Array
 from ..estimators.base import ContrastiveTransformer, component_names
@@ -20,9 +16,12 @@ from ..estimators.expected_words import NO_PREDICTION, far_lines
 from ..estimators.leading import how_to_read, leading
 from ..estimators.restriction import Restriction
 from ..estimators.summary import exceeds_bound, prediction
-from ..io import Table
+from ..io import Content, Table
+from ..io.lines import csv_text
+from ..io.text import text_of
 from .inputs import Study
 from .program import terminal
+from .safe import as_cell, printable
 
 
 def made_from(study: Study) -> dict[str, Any]:
@@ -39,10 +38,9 @@ def scores_csv(
     scores: Array, names: list[str], table: Table, labels: Array | None = None, label: str | None = None
 ) -> str:
     """A row a row of the table: its id (or number), its label, its scores with all their digits."""
-    header = ["id", *([] if labels is None else [label or "label"]), *names]
-    ids = row_ids(table)
-    left = [ids] if labels is None else [ids, labels]
-    return csv_text(header, zip(*left, *np.asarray(scores).T.tolist(), strict=True))
+    columns = {} if labels is None else {as_cell(label or "label"): np.array(list(map(as_cell, labels)), dtype=object)}
+    ids = range(1, len(table) + 1) if table.ids is None else list(map(as_cell, row_ids(table)))
+    return text_of(Content(ids, tuple(map(as_cell, names)), np.asarray(scores), columns))
 
 
 def components_csv(model: ContrastiveTransformer, features: tuple[str, ...] | None) -> str:
@@ -51,21 +49,17 @@ def components_csv(model: ContrastiveTransformer, features: tuple[str, ...] | No
     parts = {"": model.components_, "_pattern": model.patterns_, "_correlation": model.pattern_correlations_}
     known = {ending: values for ending, values in parts.items() if values is not None}
     header = ["feature", *(f"{name}{ending}" for ending in known for name in component_names(model))]
-    return csv_text(header, zip(names, *np.vstack(list(known.values())).tolist(), strict=True))
+    return safe_csv(header, zip(names, *np.vstack(list(known.values())).tolist(), strict=True))
+
+
+def safe_csv(header: Sequence[str], rows: Iterable[Iterable[Any]]) -> str:
+    """Rows under a header, as CSV; text that a spreadsheet would take for a formula is marked as text."""
+    return csv_text(list(map(as_cell, header)), (map(as_cell, row) for row in rows))
 
 
 def row_ids(table: Table) -> list[str]:
     """Ids, or row numbers from 1."""
     return [str(i + 1) for i in range(len(table))] if table.ids is None else [str(i) for i in table.ids]
-
-
-def csv_text(header: list[str], rows: Any) -> str:
-    """Rows under a header, as CSV."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(header)
-    writer.writerows(rows)
-    return text.getvalue()
 
 
 def describe(model: ContrastiveTransformer, features: Sequence[str] | None = None) -> dict[str, Any]:
@@ -244,16 +238,21 @@ def _predictions(row: dict[str, Any]) -> list[str]:
 
 def print_table(heads: Sequence[str], rows: Iterable[Sequence[str]], *, last: str | None = None) -> None:
     """Print rows under their heads: a name, numbers to the right, and with ``last`` a column of words."""
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
     table = RichTable()
     for i, head in enumerate(heads):
-        table.add_column(Text(head), justify="right" if i else "left")  # as it is: names may hold square brackets
+        table.add_column(
+            Text(printable(head)), justify="right" if i else "left"
+        )  # as it is: names may hold square brackets
     if last is not None:
         table.add_column(last)
     for row in rows:
-        table.add_row(*map(Text, row))
+        table.add_row(*(Text(printable(cell)) for cell in row))
     terminal().print(table)
 
 
 def line(text: str) -> None:
     """Print a sentence, as it is and unbroken."""
-    terminal().print(text, highlight=False, markup=False, soft_wrap=True)
+    terminal().print(printable(text), highlight=False, markup=False, soft_wrap=True)

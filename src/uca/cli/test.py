@@ -8,9 +8,7 @@ from __future__ import annotations
 
 import time
 from pathlib import Path
-from typing import Annotated, Any
-
-import typer
+from typing import Any
 
 from .. import plotting
 from .._optional import optional
@@ -18,10 +16,10 @@ from ..inference import UniquenessTest, background_influence, bootstrap, row_lev
 from ..inference.stability import MIN_RESAMPLES
 from ..inference.uniqueness import DEFAULT_COMPONENTS
 from . import evidence as e
-from . import options as o
 from .destination import check_folder, new_folder
 from .fit import fit_model
 from .inputs import Request, Study, read_study
+from .options import Columns, Model, Output, Tables
 from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
 from .results import describe_means, json_text, line, made_from, row_ids, show_means
@@ -31,52 +29,21 @@ FILES = ("test.json", "test.csv", "test.png")
 
 def uniqueness(
     *,
-    tables: o.Tables,
-    n_components: Annotated[
-        int | None,
-        typer.Option(
-            "--n-components",
-            "-k",
-            min=1,
-            help=f"number of components (default: {DEFAULT_COMPONENTS})",
-            show_default=False,
-        ),
-    ] = None,
-    groups: o.Groups = None,
-    splits: Annotated[
-        int | None,
-        typer.Option(
-            min=1, help="random halvings of the rows (default: 10 to 100, as the p-value needs)", show_default=False
-        ),
-    ] = None,
-    alpha: Annotated[float, typer.Option(help="level of the test; intervals have confidence 1 - level")] = e.ALPHA,
-    resamples: Annotated[
-        int, typer.Option(min=0, help=f"resamples of a bootstrap, {MIN_RESAMPLES} or more; 0: none")
-    ] = 0,
-    seed: Annotated[int, typer.Option(min=0, max=2**32 - 1, help="random seed of the halvings and resamples")] = e.SEED,
-    jobs: Annotated[int, typer.Option(help="workers; -1: one for each core. The result is the same")] = 1,
-    out: Annotated[
-        Path | None, typer.Option("--out", "-o", metavar="DIR", help="folder for the result and its figure")
-    ] = None,
-    labels: Annotated[
-        str | None, typer.Option(metavar="FILE|COLUMN", help="as in uca fit; a column of labels is not tested")
-    ] = None,
-    columns: o.Columns,
-    how: o.Model,
-    output: o.Output,
+    tables: Tables,
+    n_components: int | None,
+    groups: str | None,
+    splits: int | None,
+    alpha: float,
+    resamples: int,
+    seed: int,
+    jobs: int,
+    out: Path | None,
+    labels: str | None,
+    columns: Columns,
+    how: Model,
+    output: Output,
 ) -> None:
-    """Is it real? Test which components vary more in TARGET than in every background, on held-out rows.
-
-    Tables are given as for uca fit. Where several rows belong to one subject, name its column: --groups mouse
-
-    Also reported: what each background contributes, components that depend on only a few rows, and with --resamples how
-    stable they are.
-
-    Examples:
-      uca test treated.csv -b control.csv
-      uca test treated.csv -b control.csv --missing median -k 2 -o evidence
-      uca test all.csv --by group --target treated -b control -b other --splits 10
-    """
+    """Read, test, write the result where a folder is named, and say what was found."""
     request = Request(tables, columns, labels=labels, groups=groups, find_labels=False)
     _check(alpha, resamples, jobs)
     if resamples and how.sparse is not None:
@@ -118,7 +85,7 @@ def _check(alpha: float, resamples: int, jobs: int) -> None:
 
 def _examine(
     study: Study,
-    how: o.Model,
+    how: Model,
     parameters: dict[str, Any],
     options: dict[str, Any],
     column: str | None,

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import json
+import sys
 from copy import copy
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Any
 
 import numpy as np
 import typer
@@ -23,43 +24,19 @@ from ..io import (
     turn_where_needed,
     write_table,
 )
-from . import options as o
 from .destination import check_file
+from .options import Columns, Output
 from .program import in_options, say, usage_error, warnings_as_notes
 from .progress import Steps
 from .reading import read_one
 from .results import row_ids, scores_csv
+from .safe import as_cell, printable_lines
 
-ModelFile = Annotated[Path, typer.Argument(metavar="MODEL", help="model.skops, or the folder that uca fit wrote")]
+SPREADSHEETS = (".csv", ".tsv", ".txt", ".xlsx", ".ods")
 
 
-def transform(
-    *,
-    model_file: ModelFile,
-    data: Annotated[Path, typer.Argument(metavar="DATA", help="table with the features of the model")],
-    out: Annotated[
-        Path | None,
-        typer.Option(
-            "--out",
-            "-o",
-            metavar="FILE",
-            help="table in any format that is read, .xlsx too (default: CSV on standard output)",
-        ),
-    ] = None,
-    columns: o.Columns,
-    output: o.Output,
-) -> None:
-    """Scores of the rows of DATA on the components of MODEL.
-
-    Columns are matched by name; those the model does not know are left out. --missing mean fills in the mean of the target
-    that the model was fitted on; --missing em, for a model that was fitted with it, the mean given the values that are
-    there.
-
-    Examples:
-      uca transform result new.csv
-      uca transform result new.csv --missing mean -o scores.xlsx
-      uca transform result/model.skops new.csv -o scores.parquet
-    """
+def transform(*, model_file: Path, data: Path, out: Path | None, columns: Columns, output: Output) -> None:
+    """Read a model and a table, and write or print scores."""
     if columns.missing == "drop-columns":
         raise usage_error("--missing drop-columns: the model needs all its columns; choose another")
     if out is not None:
@@ -81,11 +58,18 @@ def transform(
     names = component_names(model)
     if out is not None:
         out.resolve().parent.mkdir(parents=True, exist_ok=True)
-        write_table(out, Table(str(out), scores, tuple(names), table.ids))
+        write_table(out, Table(str(out), scores, tuple(names), _ids(table, out)))
     if output.as_json:
         typer.echo(json.dumps({"ids": row_ids(table), "components": names, "scores": scores.tolist()}))
     elif out is None:
-        typer.echo(scores_csv(scores, names, table), nl=False)
+        text = scores_csv(scores, names, table)
+        typer.echo(printable_lines(text) if sys.stdout.isatty() else text, nl=False)
+
+
+def _ids(table: Table, out: Path) -> Any:
+    """Ids for a file: where a spreadsheet may open it, none of them is a formula."""
+    opened = any(ending in SPREADSHEETS for ending in out.suffixes)
+    return np.array([as_cell(key) for key in row_ids(table)], dtype=object) if opened else table.ids
 
 
 def _concerns_scores(note: str) -> bool:

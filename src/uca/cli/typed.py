@@ -6,9 +6,10 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import MISSING, Field, fields
 from enum import Enum
-from typing import Any, get_type_hints
+from typing import TYPE_CHECKING, Any, get_type_hints
 
-from ..io import Hint
+if TYPE_CHECKING:
+    from ..io import Hint
 
 OPTIONS = {"how": "--missing", "header": "--no-header"}  # that are not called as the parameter is
 

@@ -13,6 +13,8 @@ from typing import Any
 import numpy as np
 from sklearn.utils import check_random_state
 
+from .._claims import check_npz
+from .._guard import Refusal, guarded
 from .._types import Array
 from .files import find
 from .textures import ContrastiveDataset
@@ -53,11 +55,13 @@ def load_london_faces(path: str | os.PathLike[str] | None = None) -> LondonFaces
         The file or its folder. Without it: the folder in ``UCA_DATA``, then the cache.
     """
     file = find(NAME, path, how=HOW)
-    with np.load(file, allow_pickle=False) as stored:
-        missing = {"images", "person", "expression"} - set(stored.files)
-        if missing:
-            raise ValueError(f"{file} lacks {sorted(missing)}. {HOW}")
-        faces = LondonFaces(stored["images"], stored["person"], stored["expression"])
+    with guarded(file, "the London set"):
+        check_npz(file)
+        with np.load(file, allow_pickle=False) as stored:
+            missing = {"images", "person", "expression"} - set(stored.files)
+            if missing:
+                raise Refusal(f"it lacks {sorted(missing)}. {HOW}")
+            faces = LondonFaces(stored["images"], stored["person"], stored["expression"])
     if faces.images.shape != (len(faces.person), 64, 64) or set(faces.expression.tolist()) != {"neutral", "smiling"}:
         raise ValueError(f"{file} is not the London set: images {faces.images.shape}. {HOW}")
     return faces

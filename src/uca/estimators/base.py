@@ -2,7 +2,8 @@
 
 A new estimator is one file: a subclass of :class:`ContrastiveTransformer` (or of
 :class:`~.bounded.BoundedTransformer`, if its components keep bounds) with its parameters and :meth:`_solve`, and one entry
-in :data:`uca.estimators.ESTIMATORS`. Saving, plotting, comparing and the rest know estimators through what is declared here.
+in ``ESTIMATORS`` of ``registry.py``. Saving, plotting, comparing and the rest know estimators through what is declared
+here.
 """
 
 from __future__ import annotations
@@ -15,13 +16,13 @@ from typing import Any, ClassVar, Self, TypeVar
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils import Tags, check_array
-from sklearn.utils._set_output import _get_output_config
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from .._containers import float_dtype, float_dtypes, is_array_api, is_dask
 from .._parameters import check_bool, check_choice, check_n_components, check_positive_int, seed_from
 from .._progress import log_once
 from .._readable import raise_text_columns
+from .._sklearn import dense_output
 from .._threads import one_blas_thread
 from .._types import Array, Backgrounds, Rows
 from .._validation import Datasets, align_columns, check_datasets, label_of, read_dask, read_rows
@@ -210,7 +211,7 @@ class ContrastiveTransformer(Distances, TransformerMixin, BaseEstimator):
             raise ValueError(f"X has shape {array.shape}, but the model was fitted on {self.n_features_in_} features")
         scores = project_lazily(array, mean, weights, float_dtype(array.dtype))
         # A pandas or polars table that set_output asks for is in memory.
-        return scores if _get_output_config("transform", self)["dense"] == "default" else scores.compute()
+        return scores if dense_output(self) == "default" else scores.compute()
 
     def inverse_transform(self, Z: Any) -> Array:
         """Rows in feature space, in the units of the target, that have the given scores.

@@ -18,19 +18,15 @@ from .._parameters import check_matrices, check_n_components
 from .._shown import Summary
 from .._types import Array, Backgrounds, Rows
 from .._validation import Datasets, check_datasets, name_backgrounds
-from ..dual import Certificate, DualResult, Status
+from ..dual import Certificate, DualResult
 from ..operators.representations.covariance import from_matrices, from_moments
 from ..operators.statistics.moments import Moments
 from .base import ContrastiveTransformer, features
 from .gaps import as_estimated
-from .methods import methods_text
 from .problem import Problem
 from .stream import Stream
 from .summary import summarise
 from .warn import warn_y
-
-#: What needs no warning: solved, or bounds that are proven and need not meet.
-KNOWN_WELL = (Status.OPTIMAL, Status.GAP, Status.TIME_LIMIT)
 
 
 class BoundedTransformer(ContrastiveTransformer):
@@ -138,6 +134,8 @@ class BoundedTransformer(ContrastiveTransformer):
         text : str
             One paragraph, and the reference. The version is that of the package as it is installed now.
         """
+        from .methods import methods_text  # with all that sparse components need
+
         check_is_fitted(self)
         return methods_text(self, test, bootstrap)
 
@@ -178,7 +176,7 @@ class BoundedTransformer(ContrastiveTransformer):
         if problem.held.estimated:
             results = [replace(result, certificate=as_estimated(result.certificate)) for result in results]
         for result in results:
-            if result.certificate.status not in KNOWN_WELL or result.unfinished:
+            if result.certificate.status not in result.certificate.settled or result.unfinished:
                 warnings.warn(result.certificate.message, ConvergenceWarning, stacklevel=5)
         lambdas = np.stack([result.lambdas for result in results])
         return {

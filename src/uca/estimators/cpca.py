@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
-from sklearn.cluster import SpectralClustering
 from sklearn.utils import check_random_state
 
 from .._parameters import check_choice, check_number, check_positive_int, seed_from
@@ -28,7 +27,7 @@ ALIKE = 1 - 1e-9  # affinities above this differ from 1 by rounding
 NO_VARIANCE = 1e-14  # variance along a direction, as a share of the trace, that is rounding
 
 
-@dataclass(frozen=True, repr=False)
+@dataclass(frozen=True, eq=False, repr=False)
 class ContrastiveResult(Shown):
     """The components at one value of alpha; ``print`` it for the table.
 
@@ -255,6 +254,8 @@ def select_alphas(affinity: Array, n_select: int, random_state: Any) -> list[int
         return [0]
     if n_select + 1 >= len(affinity):  # each value is a cluster
         return list(range(1, len(affinity)))
+    from sklearn.cluster import SpectralClustering  # which imports half of scikit-learn
+
     generator = check_random_state(seed_from(random_state))
     clustering = SpectralClustering(n_select + 1, affinity="precomputed", random_state=generator)
     # A floor keeps the graph connected, which the clustering needs, where subspaces are exactly orthogonal.

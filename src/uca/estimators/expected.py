@@ -51,9 +51,11 @@ USED_UP = 0.9  # share of the rows from which on nothing useful is predicted
 EXACT = 200  # coordinates up to which traces are exact where matrices are in memory
 FEW_ROWS = 64  # rows of a background up to which they are, whatever the number of coordinates
 VECTORS = 32  # random vectors beyond
-EXACT_BY_PRODUCTS, VECTORS_BY_PRODUCTS = 64, 8  # the same where each vector costs passes over the data
+EXACT_BY_PRODUCTS, VECTORS_BY_PRODUCTS = 64, 6  # the same where each vector costs passes over the data
 STEPS = 25  # of conjugate gradients, at most
-RESIDUAL = 0.03  # at which they stop; the error of a trace is of the order of its square
+RESIDUAL = (
+    0.1  # at which they stop; the error of a trace is of the order of its square, less than that of random vectors
+)
 ACTIVE = 1e-9  # share of the target's variance below which a price counts as 0
 RIDGE = 1e-10  # relative, so that equal eigenvalues do no harm
 LARGEST_RIDGE = 1e-4
@@ -113,7 +115,7 @@ def expected(pencil: Pencil, solution: Solution, seed: int = 0) -> Expected:
         if i == 0 or not solution.joint:  # chosen to vary little there: new rows do not vary less
             less = np.minimum(less, 1.0)
         variance[i] = np.where(usable, own / less, np.inf)
-    return Expected(used, variance)
+    return Expected(np.minimum(used, freedom), variance)  # no fit uses more rows than there are
 
 
 def _traces(pencil: Pencil, solution: Solution, i: int, freedom: Array, seed: int) -> tuple[Array, Array]:

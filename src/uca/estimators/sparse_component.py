@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -45,6 +45,8 @@ class SparseCertificate(Certificate):
         What the upper bound rests on: ``"levels"`` (every other choice of features was ruled out or solved),
         ``"relaxation"``, ``"thresholds"``, ``"rows"`` or ``"all features"``.
     """
+
+    settled: ClassVar[tuple[Status, ...]] = (Status.OPTIMAL, Status.GAP, Status.TIME_LIMIT)
 
     proof: str = ""
 

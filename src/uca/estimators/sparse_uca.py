@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Sequence
 from dataclasses import replace
 from importlib import import_module
@@ -11,7 +10,8 @@ from typing import Any, Self
 import numpy as np
 from sklearn.utils.validation import check_is_fitted
 
-from .._parameters import check_bool, check_choice, check_number, check_positive_int
+from .._deadline import Deadline
+from .._parameters import check_bool, check_choice, check_positive_int, check_time_limit
 from .._progress import log_once
 from .._threads import one_blas_thread
 from .._types import Array, Backgrounds, Groups, Rows
@@ -44,8 +44,8 @@ class SparseUCA(BoundedTransformer):
     proof : {"auto", "bound", "none"}, default="auto"
         "auto" tries to prove that no other choice of features is better, as long as ``time_limit`` allows. "bound" stops
         at an upper bound. "none" only searches, from fewer starts; its bound is that of the component on all features.
-    time_limit : float, default=60.0
-        Seconds for the proofs of all components together. The search itself is not cut short.
+    time_limit : float or None, default=60.0
+        Seconds for the proofs of all components together; None: no limit. The search itself is not cut short.
     random_state : int, RandomState or None, default=None
         Not used: the search is deterministic. Kept for consistency with the other estimators.
     verbose : bool, default=False
@@ -106,7 +106,7 @@ class SparseUCA(BoundedTransformer):
         whiten: bool = False,
         missing: str = "error",
         proof: str = "auto",
-        time_limit: float = 60.0,
+        time_limit: float | None = 60.0,
         random_state: Any = None,
         verbose: Any = False,
     ):
@@ -126,7 +126,7 @@ class SparseUCA(BoundedTransformer):
         super()._check_parameters()
         check_positive_int("n_nonzero", self.n_nonzero)
         check_choice("proof", self.proof, PROOFS)
-        check_number("time_limit", self.time_limit, 0.0, np.inf)
+        check_time_limit(self.time_limit)
         check_bool("verbose", self.verbose)
 
     def _kind(self, data: Datasets) -> str:
@@ -163,10 +163,9 @@ class SparseUCA(BoundedTransformer):
 
     def _results(self, covariances: Covariances, n: int) -> list[DualResult]:
         """The first ``n`` components."""
-        deadline, results = time.perf_counter() + float(self.time_limit), []
+        deadline, results = Deadline.after(self.time_limit), []
         for i in range(n):
-            left = max(deadline - time.perf_counter(), 0.0) / (n - i)
-            result = covariances.component(self.n_nonzero, proof=self.proof, time_limit=left)
+            result = covariances.component(self.n_nonzero, proof=self.proof, time_limit=deadline.shared(n - i).left)
             if self.verbose:
                 log_once(f"{self.component_prefix}{i + 1}: {result.certificate.message}")
             results.append(result)

@@ -13,11 +13,12 @@ import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
-
-from sklearn.pipeline import Pipeline
+from typing import TYPE_CHECKING, Any
 
 from .._validation import FeaturesDifferError
+
+if TYPE_CHECKING:
+    from sklearn.pipeline import Pipeline
 
 PIPELINES = ("sklearn.pipeline", "uca.pipeline")  # modules whose methods hand backgrounds to steps
 
@@ -43,14 +44,17 @@ class SkippedSteps:
 
 def skipped_steps(estimator: Any) -> SkippedSteps | None:
     """Which steps the backgrounds of a fit that is under way did not go through; None where no pipeline skipped any."""
+    module = sys.modules.get("sklearn.pipeline")
+    if module is None:  # then nothing can be a Pipeline
+        return None
     inner, frame = estimator, sys._getframe(1)
     while (frame := frame.f_back) is not None:  # type: ignore[assignment]
         # Only frames of pipelines are opened: one of the user's would keep what is deleted there alive until it returns.
         owner = frame.f_locals.get("self") if frame.f_globals.get("__name__") in PIPELINES else None
-        if owner is inner or not isinstance(owner, Pipeline):
+        if owner is inner or not isinstance(owner, module.Pipeline):
             continue
         place = _place(owner, inner)
-        if type(owner) is not Pipeline or place is None or "backgrounds" in (owner.transform_input or ()):
+        if type(owner) is not module.Pipeline or place is None or "backgrounds" in (owner.transform_input or ()):
             return None
         before = tuple(name for name, step in owner.steps[:place] if not is_passthrough(step))
         if before:

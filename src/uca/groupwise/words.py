@@ -6,7 +6,6 @@ from typing import TYPE_CHECKING, Any
 
 from .._readable import listed
 from .._shown import Part, table, text
-from ..estimators.bounded import KNOWN_WELL
 from ..estimators.expected_words import is_far
 from ..estimators.leading import MINUS
 from ..estimators.summary import prediction
@@ -152,9 +151,8 @@ def _not_done(result: Each) -> list[str]:
 
 def _fits(result: Each) -> list[str]:
     """What is not solved, and bounds that new rows should not keep."""
-    unsolved = [
-        group.name for group in result.groups if group.model and group.model.certificate_.status not in KNOWN_WELL
-    ]
+    certificates = {group.name: group.model.certificate_ for group in result.groups if group.model}
+    unsolved = [name for name, own in certificates.items() if own.status not in own.settled]
     far = [
         group.name
         for group in result.groups

@@ -18,6 +18,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from scipy.special import ndtri
@@ -26,6 +27,7 @@ from .._types import Array
 from ..operators.statistics.blocks import divisor
 from ..operators.statistics.standard import inverse
 from .rows import ScaledRows
+from .stacked import StackedRows
 
 EXCHANGES = 99  # for each half; there are twenty halves and more
 TAIL = 0.05  # beyond this quantile of the exchanged values z is extrapolated
@@ -79,7 +81,8 @@ class _Layout:
 
     def sums(self, values: Array) -> Array:
         """Sums over the rows of each subject, (subjects, n)."""
-        return np.add.reduceat(values[self.order], self.starts, axis=0)
+        ordered = values[self.order]
+        return ordered if len(self.starts) == len(ordered) else np.add.reduceat(ordered, self.starts, axis=0)
 
 
 def relabelled_z(
@@ -94,11 +97,11 @@ def relabelled_z(
     common = inverse(np.full(len(directions), np.sqrt(np.mean([part.deviation**2 for part in rows]))))
     for part in rows:
         part.factor = inverse(part.deviation) if scale is True else common
-    layout = _Layout.of(subjects)
+    layout, stacked = _Layout.of(subjects), StackedRows(rows)
     second = layout.exchanged(n_exchanges, rng)
-    size = max(1, CELLS // max(len(second), directions.shape[0]))
+    size = max(1, CELLS // (2 * max(len(second), directions.shape[0])))
     parts = [second[:, i : i + size] for i in range(0, n_exchanges + 1, size)]
-    values = np.concatenate([_differences(rows, layout, part, directions, scale) for part in parts])
+    values = np.concatenate([_differences(stacked, layout, part, directions, scale) for part in parts])
     return np.array([_as_z(own, others) for own, *others in values.T])
 
 
@@ -111,100 +114,126 @@ def _as_z(own: float, others: Sequence[float]) -> float:
     return max(float(-ndtri(TAIL)) * own / limit, z) if own > limit > 0 else z
 
 
-def _differences(
-    rows: Sequence[ScaledRows], layout: _Layout, second: Array, directions: Array, scale: bool | str
-) -> Array:
+def _differences(rows: StackedRows, layout: _Layout, second: Array, directions: Array, scale: bool | str) -> Array:
     """Studentised differences of log variances, (exchanges, k)."""
-    groups = [1.0 - second, second]
-    moments = [_moments(rows, member) for member in groups]
-    deviations = [np.sqrt(np.maximum(squares, 0.0)) for _, squares in moments]
-    varies = np.minimum(*deviations) > CONSTANT * np.maximum(*deviations)
-    scales = [np.ones_like(deviations[0])] * 2 if scale is False else deviations
-    scales = [scales[0]] * 2 if scale == "target" else scales
-    weights = [np.divide(1.0, part, out=np.zeros_like(part), where=varies) for part in scales]
-    # Whose rows the deviations come from.
-    scaling = [None, None] if scale is False else [groups[0], groups[0] if scale == "target" else groups[1]]
-    new = [
-        _NewDataset(rows, *parts) for parts in zip(groups, (mean for mean, _ in moments), weights, scaling, strict=True)
-    ]
-    out = [_studentised([part.along(column) for part in new], groups, layout) for column in directions.T]
-    return np.stack(out, axis=1)
+    new = _NewDatasets.of(rows, second, scale)
+    samples = _Samples.of(layout, second)
+    return np.stack([samples.studentised(*new.along(column)) for column in directions.T], axis=1)
 
 
-def _moments(rows: Sequence[ScaledRows], member: Array) -> tuple[Array, Array]:
-    """Means and variances of every feature in new datasets, (p, n)."""
+@dataclass(frozen=True)
+class _NewDatasets:
+    """The datasets that n exchanges make: columns are n first ones, then n second ones.
+
+    Attributes
+    ----------
+    rows : StackedRows
+        All rows.
+    member : array of shape (N, 2 n)
+        1 for rows of the new dataset.
+    weight : array of shape (p, 2 n)
+        What features are multiplied with.
+    scaling : array of shape (N, 2 n) or None
+        1 for the rows whose deviations are in ``weight``; None where nothing is scaled.
+    """
+
+    rows: StackedRows
+    member: Array
+    weight: Array
+    scaling: Array | None
+
+    @classmethod
+    def of(cls, rows: StackedRows, second: Array, scale: bool | str) -> _NewDatasets:
+        """New datasets from membership in the second one, (N, n), scaled within themselves as the model scales."""
+        member = np.hstack([1.0 - second, second])
+        first, other = np.hsplit(_deviations(rows, member), 2)
+        varies = np.minimum(first, other) > CONSTANT * np.maximum(first, other)
+        if scale is False:
+            return cls(rows, member, np.tile(varies.astype(float), 2), None)
+        weight, its = (np.divide(1.0, part, out=np.zeros_like(part), where=varies) for part in (first, other))
+        if scale == "target":  # deviations are those of the new first dataset
+            return cls(rows, member, np.tile(weight, 2), np.tile(1.0 - second, 2))
+        return cls(rows, member, np.hstack([weight, its]), member)
+
+    @cached_property
+    def _cube(self) -> Array:
+        return np.asarray(self.weight * self.weight * self.weight)
+
+    def _scores(self, v: Array) -> Array:
+        """Scores of all rows, (N, 2 n); in common units, once for all exchanges that leave no feature constant."""
+        if self.scaling is not None:
+            return self.rows.scores(v * self.weight)
+        scores = np.repeat(self.rows.scores(v), self.member.shape[1], axis=1)
+        some = np.flatnonzero((self.weight == 0).any(axis=0))
+        if len(some):
+            scores[:, some] = self.rows.scores(v * self.weight[:, some])
+        return scores
+
+    def along(self, direction: Array) -> tuple[Array, Array]:
+        """Log variances along a direction, (2 n,), and the influence of every row on each, (N, 2 n)."""
+        n, v = self.member.sum(axis=0), direction[:, np.newaxis]
+        freedom = divisor(n)
+        scores = self.member * self._scores(v)
+        if self.rows.centred:
+            scores -= self.member * (scores.sum(axis=0) / n)
+        squares = scores**2
+        variance = np.maximum(squares.sum(axis=0) / freedom, np.finfo(float).tiny)
+        influence = squares / variance
+        if self.scaling is None:
+            return np.log(variance), _centred(influence, self.member)
+        # A deviation that is too large makes the variance along v too small, in proportion to v_f (S v)_f.
+        pull = self.rows.back(scores / (freedom * variance))
+        pull *= v
+        pull *= self._cube
+        through = self.rows.squares(pull)
+        if self.scaling is self.member:
+            return np.log(variance), _centred(influence - through, self.member)
+        return np.log(variance), _centred(influence, self.member) - _centred(through, self.scaling)
+
+
+def _deviations(rows: StackedRows, member: Array) -> Array:
+    """Deviations of every feature in new datasets, (p, 2 n)."""
     n = member.sum(axis=0)
-    mean = _summed(rows, member) / n if rows[0].centred else np.zeros((len(rows[0].mean), len(n)))
-    sides = zip(rows, _sides(rows, member), strict=True)
-    squares = sum(part.sums_of_squares(side) for part, side in sides)
-    return mean, (squares - n * mean**2) / divisor(n)
-
-
-def _sides(rows: Sequence[ScaledRows], values: Array) -> tuple[Array, Array]:
-    """Values of all rows, (N, n), by the dataset that the rows came from."""
-    return values[: rows[0].n], values[rows[0].n :]
-
-
-def _summed(rows: Sequence[ScaledRows], values: Array) -> Array:
-    """``sum_i x_i z_i`` over all rows, (p, n)."""
-    first, second = (part.back(side) for part, side in zip(rows, _sides(rows, values), strict=True))
-    return first + second
+    squares = rows.sums_of_squares(member)
+    if rows.centred:
+        sums = rows.back(member)
+        sums *= sums
+        sums /= n
+        squares -= sums
+    squares /= divisor(n)
+    return np.sqrt(np.maximum(squares, 0.0, out=squares), out=squares)
 
 
 def _centred(values: Array, member: Array) -> Array:
     """Values of members less their mean, over the number of members."""
     n = member.sum(axis=0)
-    return member * (values - (member * values).sum(axis=0) / n) / n
+    values = member * values
+    values -= member * (values.sum(axis=0) / n)
+    values /= n
+    return values
 
 
 @dataclass(frozen=True)
-class _NewDataset:
-    """Datasets that n exchanges make, one a column.
+class _Samples:
+    """Who is in which new dataset: subjects of the first alone, of the second alone, of both; (subjects, n) each."""
 
-    Attributes
-    ----------
-    rows : sequence of ScaledRows
-        All rows, by the dataset that they came from.
-    member : array of shape (N, n)
-        1 for rows of the new dataset.
-    mean, weight : arrays of shape (p, n)
-        Means of the features, and what these are multiplied with.
-    scaling : array of shape (N, n) or None
-        1 for the rows whose deviations are in ``weight``; None where nothing is scaled.
-    """
+    layout: _Layout
+    sets: tuple[Array, Array]
+    sizes: tuple[Array, Array]
 
-    rows: Sequence[ScaledRows]
-    member: Array
-    mean: Array
-    weight: Array
-    scaling: Array | None
+    @classmethod
+    def of(cls, layout: _Layout, second: Array) -> _Samples:
+        inside, single = layout.sums(second) > 0, ~layout.paired[:, np.newaxis]
+        sets = (~inside & single, inside & single)
+        return cls(layout, sets, tuple(np.maximum(member.sum(axis=0), 1) for member in sets))
 
-    def along(self, direction: Array) -> tuple[Array, Array]:
-        """Log variance along a direction, (n,), and the influence of every row on it, (N, n)."""
-        freedom = divisor(self.member.sum(axis=0))
-        filters = direction[:, np.newaxis] * self.weight
-        scores = np.concatenate([part.scores(filters) for part in self.rows])
-        scores = self.member * (scores - (self.mean * filters).sum(axis=0))
-        squares = scores**2
-        variance = np.maximum(squares.sum(axis=0) / freedom, np.finfo(float).tiny)
-        influence = _centred(squares / variance, self.member)
-        if self.scaling is not None:
-            # A deviation that is too large makes the variance along v too small, in proportion to v_f (S v)_f.
-            pull = filters * _summed(self.rows, scores) / (freedom * variance) * self.weight**2
-            influence -= _centred(np.concatenate([part.squares(pull) for part in self.rows]), self.scaling)
-        return np.log(variance), influence
-
-
-def _studentised(found: Sequence[tuple[Array, Array]], groups: Sequence[Array], layout: _Layout) -> Array:
-    """The difference of two logs over its error; no dataset may claim to vary less, subject for subject, than both."""
-    (first, one), (second, other) = found
-    total = layout.sums(one - other)
-    inside = layout.sums(groups[1]) > 0
-    both = layout.paired[:, np.newaxis]
-    sets = [~inside & ~both, inside & ~both]
-    sizes = [np.maximum(member.sum(axis=0), 1) for member in sets]
-    terms = [(member * total**2).sum(axis=0) for member in sets]
-    together = sum(size**2 * term for size, term in zip(sizes, terms, strict=True)) / sum(sizes)
-    single = sum(np.maximum(term, together / size) for size, term in zip(sizes, terms, strict=True))
-    error = np.sqrt(single + (both * total**2).sum(axis=0))
-    return (first - second) / np.maximum(error, ROUNDING)
+    def studentised(self, logs: Array, influence: Array) -> Array:
+        """Differences of two logs over their errors; no dataset may claim to vary less, subject for subject, than both."""
+        (first, second), (one, other) = np.split(logs, 2), np.hsplit(influence, 2)
+        squares = self.layout.sums(one - other) ** 2
+        terms = [np.where(member, squares, 0.0).sum(axis=0) for member in self.sets]
+        pairs = list(zip(self.sizes, terms, strict=True))
+        together = sum(size**2 * term for size, term in pairs) / sum(self.sizes)
+        single = sum(np.maximum(term, together / size) for size, term in pairs)
+        error = np.sqrt(single + squares[self.layout.paired].sum(axis=0))
+        return np.asarray((first - second) / np.maximum(error, ROUNDING))

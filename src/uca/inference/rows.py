@@ -85,6 +85,10 @@ class ScaledRows:
             sums = sums - self.back(np.ones((self.n, 1)))[:, 0] ** 2 / self.n
         return np.maximum(sums, 0.0)
 
+    def standardised(self) -> Array:
+        """Dense rows as an array of their own, centred and scaled."""
+        return np.asarray(self._pull * self._rows * self.factor)
+
     def scores(self, directions: Array) -> Array:
         """``x v`` for every row x and column v."""
         weights = directions * self.factor[:, np.newaxis]

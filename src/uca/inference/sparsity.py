@@ -7,6 +7,7 @@ measured along what it found.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -45,7 +46,7 @@ def path_of(
     sizes = _check_sizes(n_nonzero, problem.pencil.n_features)
     sample = _check_rows(problem, groups, n_folds)
     covariances = Covariances.of(problem, model.bound)
-    each = float(model.time_limit) / len(sizes)
+    each = math.inf if model.time_limit is None else float(model.time_limit) / len(sizes)
     found = [covariances.component(k, proof=model.proof, time_limit=each) for k in sizes]
     vectors = np.hstack([result.vectors for result in found])
     names = None if problem.data is None else problem.data.feature_names

@@ -11,6 +11,9 @@ What intervals are for, and how they are made:
   kind. Estimate ± Student's quantile times the root mean square distance of the resamples from the estimate. The distance
   holds the spread and the shrinkage alike: noise takes length from large loadings, in a resample as in the fit. Percentiles
   of resamples do not do: they are shrunk twice.
+* Multipliers on the scale of their square roots: none is below 0, and the larger one is, the more it moves. From few
+  background rows they come out too small, and so does their spread among resamples, because a fit uses up d of the n rows
+  (``rows_used_``): the distance is taken 1 / (1 - d / (n - 1)) times.
 * Variances: along the fitted component, in new rows of the same kind (:mod:`.optimism`).
 
 A component is found again if it turns by less than 37° in half of the resamples (stability of 0.8 or more), and if the
@@ -32,6 +35,8 @@ from .._parameters import check_choice, check_n_components, check_number, check_
 from .._subjects import resample
 from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.bounded import BoundedTransformer
+from ..estimators.expected import USED_UP
+from ..operators.statistics.blocks import divisor
 from .optimism import AllRows, expected_variances, freedom_of_products, hold_out, student
 from .parallel import run, streams
 from .parameters import check_dense, check_model, seed_of, takes_gaps
@@ -41,6 +46,7 @@ from .sample import Sample, check_sample
 SPREAD_FLOOR = 1e-12  # of a loading that never moves
 MIN_SUBJECTS = 4  # in every dataset
 MIN_RESAMPLES = 20  # that a standard error may rest on
+LEAST_LEFT = 1.0 - USED_UP  # share of the rows: with fewer, nothing useful is known of new ones
 
 
 def bootstrap(
@@ -125,7 +131,8 @@ def bootstrap(
     again = (stability >= FOUND_AGAIN) & exists & varies
     reach = np.where(again, student(level, df), np.nan)
     error = np.maximum(_distance(loadings, values), SPREAD_FLOOR)
-    half, lambda_half = reach[:, np.newaxis] * error, reach[0] * _distance(lambdas, multipliers)
+    half = reach[:, np.newaxis] * error
+    lambdas_low, lambdas_high = _around(multipliers, lambdas, reach[0] / _rows_left(fitted, sample))
     # Measured: without the stability here, some loading that is 0 was called reliable in 6 to 9 % of runs, not in 5.
     certain = student(1.0 - (1.0 - level) / sample.n_features, df) / np.maximum(stability, FOUND_AGAIN)
     names = sample.columns or [f"x{i}" for i in range(sample.n_features)]
@@ -139,8 +146,8 @@ def bootstrap(
         reliable=(np.abs(values) > certain[:, np.newaxis] * error) & again[:, np.newaxis],
         found_again=again,
         lambdas=lambdas,
-        lambdas_low=np.maximum(multipliers - lambda_half, 0.0),
-        lambdas_high=multipliers + lambda_half,
+        lambdas_low=lambdas_low,
+        lambdas_high=lambdas_high,
         variances=variances,
         expected_variances=expected.value,
         expected_low=_only(again, expected.low),
@@ -161,6 +168,22 @@ def _only(again: Array, ends: Array) -> Array:
 def _distance(resampled: Array, value: Array) -> Array:
     """Root mean square distance of what resamples say from what all rows say."""
     return np.sqrt(np.mean((resampled - value) ** 2, axis=0, dtype=float))
+
+
+def _around(values: Array, resampled: Array, reach: Array) -> tuple[Array, Array]:
+    """Intervals for what is at least 0: the estimate ± its distance from resamples, by square roots."""
+    roots = np.sqrt(values)
+    half = reach * _distance(np.sqrt(resampled), roots)
+    # The square of a root is not quite the value: no interval may exclude its estimate.
+    return np.minimum(np.maximum(roots - half, 0.0) ** 2, values), np.maximum((roots + half) ** 2, values)
+
+
+def _rows_left(fitted: BoundedTransformer, sample: Sample) -> Array:
+    """The share of each background's rows that the fit has not used up; 1 where it is not known."""
+    if fitted.rows_used_ is None:
+        return np.ones(len(sample.names))
+    left = 1.0 - fitted.rows_used_ / divisor(np.array(sample.n_rows[1:]))
+    return np.where(np.isnan(left), 1.0, left.clip(min=LEAST_LEFT))
 
 
 def refit_resample(

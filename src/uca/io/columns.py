@@ -18,6 +18,7 @@ ID_NAMES = {"index", "barcode", "sample", "name", "rowname", "rownames", "sample
 MOST_EXAMINED = 200  # columns of text that are examined for numbers
 MOST_TOLD = 5  # of them that have a note of their own
 _ENDS_IN_ID = re.compile(r"(?:^|[_\W])(?i:ids?)$|[a-z]I[Dd]$")
+_FRACTION = r"\s*[+-]?\d*[.,]\d+(?:[eE][+-]?\d+)?\s*"
 _UNNAMED = re.compile(r"^(Unnamed: 0|)$")
 
 
@@ -38,7 +39,12 @@ def find_id(frame: Any) -> str | None:
 def _is_spoiled(column: Any) -> bool:
     """Whether text is a measurement with values that are not numbers, which may all differ as ids do."""
     found = find_not_numbers(column, "", range(len(column)))
-    return found is not None and set(found.kinds) != {"number"}
+    return found is not None and (set(found.kinds) != {"number"} or _are_fractions(column))
+
+
+def _are_fractions(column: Any) -> bool:
+    """Whether most entries are decimal fractions, which nobody takes for names of rows."""
+    return bool(column.astype(str).str.fullmatch(_FRACTION).mean() > 0.5)
 
 
 def looks_like_id(name: str) -> bool:
@@ -87,4 +93,7 @@ def describe(spoiled: dict[str, NotNumbers], plain: Sequence[str]) -> list[str]:
 
 
 def _is_unique(column: Any) -> bool:
-    return bool(column.is_unique and column.notna().all())
+    try:
+        return bool(column.is_unique and column.notna().all())
+    except TypeError:  # lists and the like, which are no ids
+        return False

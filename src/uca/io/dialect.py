@@ -27,13 +27,18 @@ _QUOTED = re.compile(r'"[^"]*"')
 
 @dataclass(frozen=True)
 class Dialect:
-    """How a file is written; ``first_line`` is where its header begins, counted from 1, ``width`` the cells below it."""
+    """How a file is written.
+
+    ``first_line`` is where its header begins, counted from 1, ``width`` the cells below it, and ``row_bytes`` about the
+    length of a row.
+    """
 
     separator: str
     decimal: str
     header: tuple[str, ...]
     first_line: int
     width: int
+    row_bytes: int = 0
 
 
 def find_dialect(path: Path, kind: str, encoding: str) -> Dialect:
@@ -54,7 +59,8 @@ def find_dialect(path: Path, kind: str, encoding: str) -> Dialect:
     )
     cells = [cell for row in rows[1:] or rows for cell in row]
     comma = separator != "," and has_decimal_comma(cells)
-    return Dialect(separator, "," if comma else ".", tuple(rows[0]), first_line, len(rows[-1 if len(rows) == 1 else 1]))
+    width, longest = len(rows[-1 if len(rows) == 1 else 1]), max(map(len, (head, *sample)))
+    return Dialect(separator, "," if comma else ".", tuple(rows[0]), first_line, width, longest)
 
 
 def has_decimal_comma(cells: Iterable[str]) -> bool:

@@ -15,8 +15,10 @@ from pathlib import Path
 from typing import IO, Any, cast
 
 from .advice import TableError
+from .gzipped import check_gzip, is_gzipped
 
-BLOCK = 1 << 20
+BLOCK = 1 << 16  # small enough that the memory is used again for the next one
+NO_TEXT = " is not text: it holds bytes that do not occur in text (NUL); save it as CSV in UTF-8, or copy it again"
 _MARKS = (
     (codecs.BOM_UTF8, "utf-8-sig"),
     (codecs.BOM_UTF16_LE, "utf-16"),
@@ -63,10 +65,9 @@ def open_text(path: Path, encoding: str) -> Any:
 
 def find_encoding(path: Path) -> Encoding:
     """The encoding of a file of text; a file that is no text is refused with what it is."""
-    try:
-        return _find(path)
-    except (gzip.BadGzipFile, EOFError) as error:
-        raise TableError(f"{path} is not a complete gzip file ({error}): compress it again, or unpack it") from None
+    if is_gzipped(path):
+        check_gzip(path)
+    return _find(path)
 
 
 def _find(path: Path) -> Encoding:
@@ -79,25 +80,28 @@ def _find(path: Path) -> Encoding:
         if start.startswith(mark):
             raise TableError(f"{path} is not text but {told}")
     if b"\0" in start:
-        raise TableError(f"{path} is not text: it holds bytes that do not occur in text; save it as CSV in UTF-8")
+        raise TableError(f"{path}{NO_TEXT}")
     odd = _first_not_utf8(path)
     if odd is None:
         return Encoding("utf-8")
-    name = "latin-1" if any(_NOT_IN_CP1252.search(block) for block in _blocks(path)) else "cp1252"
+    name = "latin-1" if any(_NOT_IN_CP1252.search(block) for block in blocks(path)) else "cp1252"
     return Encoding(name, odd.decode(name))
 
 
-def _blocks(path: Path) -> Iterator[bytes]:
+def blocks(path: Path) -> Iterator[bytes]:
+    """The bytes of a file, a piece at a time."""
     with open_bytes(path) as stream:
         while block := stream.read(BLOCK):
+            if b"\0" in block:
+                raise TableError(f"{path}{NO_TEXT}")
             yield block
 
 
 def _first_not_utf8(path: Path) -> bytes | None:
     """The cell with the first bytes that are not UTF-8; None where all are."""
     rest = b""
-    for block in _blocks(path):
-        block = rest + block
+    for block in blocks(path):
+        block = rest + block if rest else block
         try:
             done = codecs.utf_8_decode(block, "strict", False)[1]
         except UnicodeDecodeError as error:

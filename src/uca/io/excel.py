@@ -21,6 +21,7 @@ from .._readable import listed
 from .advice import TableError
 from .formats import Content, Format, Raw, Reading
 from .names import closest
+from .sheets import check_book
 from .text import check_header
 from .words import ERROR_WORDS, MISSING_WORDS
 
@@ -35,6 +36,7 @@ def _read(path: Path, options: Reading) -> Raw:
             f"{path} is not a spreadsheet, whatever its name says: if it is text, call it .csv or .tsv; if Excel opens it, "
             "save it there as .xlsx"
         )
+    check_book(path)
     names, cells_of = _open(path)
     sheet, notes = _choose(path, names, cells_of, options.sheet)
     numbered = [(number, row) for number, row in enumerate(cells_of(sheet), 1) if any(map(_is_filled, row))]
@@ -53,7 +55,8 @@ def _open(path: Path) -> tuple[list[str], Callable[[str], Cells]]:
     if find_spec("python_calamine") is not None:
         import python_calamine
 
-        book = python_calamine.CalamineWorkbook.from_path(str(path))
+        with path.open("rb") as stream:  # by its name it finds none that is not UTF-8
+            book = python_calamine.CalamineWorkbook.from_filelike(stream)
         return book.sheet_names, lambda sheet: book.get_sheet_by_name(sheet).to_python(skip_empty_area=False)
     import openpyxl
 

@@ -12,6 +12,8 @@ from typing import Any
 
 from scipy import sparse
 
+from .._claims import check_sparse
+from .._guard import Refusal
 from .._types import Array
 
 
@@ -65,7 +67,7 @@ class Raw:
 class Content:
     """What is written: a column of ids, columns of text, and numbers under their names."""
 
-    ids: Sequence[str]
+    ids: Sequence[str] | range
     features: tuple[str, ...]
     values: Array
     columns: Mapping[str, Array] = field(default_factory=dict)
@@ -75,7 +77,8 @@ class Content:
         import pandas
 
         numbers = pandas.DataFrame(self.values, columns=list(self.features))
-        left = pandas.DataFrame({"id": list(self.ids), **{key: list(column) for key, column in self.columns.items()}})
+        texts = {key: list(column) for key, column in self.columns.items()}
+        left = pandas.DataFrame({"id": list(map(str, self.ids)), **texts})
         return pandas.concat([left, numbers], axis=1)
 
 
@@ -83,8 +86,9 @@ class Content:
 class Format:
     """A file format: how names of its files end, what reads and what writes one, and the packages that takes.
 
-    An error of the reader's own speaks of the file as "it". ``needs`` are the packages of the reader, ``write_needs``
-    those of the writer, and ``extra`` brings both; in a tuple of packages one of them is enough.
+    An error of the reader's own is a ``Refusal`` that speaks of the file as "it". ``needs`` are the packages of the
+    reader, ``write_needs`` those of the writer, and ``extra`` brings both; in a tuple of packages one of them is enough.
+    ``folders`` says whether a folder can be one.
     """
 
     name: str
@@ -94,12 +98,16 @@ class Format:
     extra: str = "io"
     write: Callable[[Path, Content], None] | None = None
     write_needs: tuple[str, ...] = ()
+    folders: bool = False
 
 
 def as_matrix(values: Any) -> Any:
     """A matrix of real numbers, dense or CSR."""
     if values.ndim != 2:
-        raise ValueError(f"it holds an array of shape {values.shape}; a table of rows x features is needed: reshape it")
+        raise Refusal(f"it holds an array of shape {values.shape}; a table of rows x features is needed: reshape it")
     if values.dtype.kind not in "iuf":
-        raise ValueError(f"it holds values of type {values.dtype}, not real numbers")
-    return sparse.csr_array(values) if sparse.issparse(values) else values
+        raise Refusal(f"it holds values of type {values.dtype}, not real numbers")
+    if not sparse.issparse(values):
+        return values
+    check_sparse(values)
+    return sparse.csr_array(values)

@@ -4,23 +4,50 @@ from __future__ import annotations
 
 import gzip
 import io
+from contextlib import AbstractContextManager, nullcontext
+from inspect import signature
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
+from .encodings import open_bytes
 from .formats import Content, Format, Raw, Reading, as_matrix
+from .gzipped import check_gzip, is_gzipped
+from .market_header import check_market
+from .place import is_text
 
 
 def _mtx(path: Path, _: Reading) -> Raw:
-    from scipy.io import mmread
-
-    values = mmread(path)
+    claim = check_market(path, check_gzip(path) if is_gzipped(path) else path.stat().st_size)
+    with _source(path, claim.ends) as source:
+        values = _parsed(source)
     cells, genes = (_beside(path, *names) for names in (("barcodes",), ("features", "genes")))
     if cells is not None and genes is not None and values.shape == (len(genes), len(cells)):
         note = "rows are the cells of barcodes.tsv, features those of features.tsv (the matrix was transposed)"
         ids = np.array(cells, dtype=object)
         return Raw(str(path), values=as_matrix(values.T), features=tuple(genes), ids=ids, notes=(note,))
     return Raw(str(path), values=as_matrix(values))
+
+
+def _parsed(source: Any) -> Any:
+    """A sparse array, or a matrix from versions of scipy that know nothing else."""
+    from scipy.io import mmread
+
+    return mmread(source, **({"spmatrix": False} if "spmatrix" in signature(mmread).parameters else {}))
+
+
+def _source(path: Path, ends: bool) -> AbstractContextManager[Any]:
+    """What the parser reads: the file by its name, which is fastest, or a stream where the name is no UTF-8."""
+    if not ends:
+        return _ended(path)
+    return nullcontext(path) if is_text(path) else open_bytes(path)
+
+
+def _ended(path: Path) -> io.BytesIO:
+    """The content with an end of its last line: a parser may read on from a number that ends with the file."""
+    with open_bytes(path) as stream:
+        return io.BytesIO(stream.read() + b"\n")
 
 
 def _beside(path: Path, *names: str) -> list[str] | None:

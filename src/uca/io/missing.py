@@ -15,10 +15,11 @@ import numpy as np
 from .._parameters import check_choice
 from .._readable import listed, some
 from .._types import Array
+from .._validation import surely_finite
 from .advice import Hint, TableError
 from .table import Table
+from .words import MISSING
 
-MISSING = ("error", "mean", "median", "zero", "drop-rows", "drop-columns", "em")
 WORST = 5
 
 
@@ -43,7 +44,7 @@ def handle_missing(tables: Mapping[str, Table], how: str = "error", *, fill: Arr
     if not any(count.any() for count in counts.values()):
         return dict(tables)
     if how == "error":
-        raise _complaint(tables, counts, filled=fill is not None)
+        raise complaint(tables, counts, filled=fill is not None)
     if how == "em" and fill is None and (empty := _empty(tables, counts)) is not None:
         raise empty
     if how == "drop-columns":
@@ -74,14 +75,19 @@ def _ways(fill: Array | None) -> dict[str, Callable[[Table, Array], Table]]:
 def _count(table: Table) -> Array:
     """Missing values in each column; infinite ones are refused."""
     stored = table.values.data if table.is_sparse else table.values
-    infinite = int(np.isinf(stored).sum()) if stored.dtype.kind == "f" else 0
-    if infinite:
-        raise ValueError(f"{table.source} has {infinite} infinite values: correct the file, or leave the columns out")
-    if stored.dtype.kind != "f":
+    if stored.dtype.kind != "f" or surely_finite(stored):
         return np.zeros(table.values.shape[1], dtype=int)
+    infinite = int(np.isinf(stored).sum())
+    if infinite:
+        raise not_finite(table, infinite)
     if table.is_sparse:
         return np.bincount(table.values.indices[np.isnan(stored)], minlength=table.values.shape[1])
     return np.asarray(np.isnan(table.values).sum(axis=0))
+
+
+def not_finite(table: Table, infinite: int) -> ValueError:
+    """The error that counts infinite values."""
+    return ValueError(f"{table.source} has {infinite} infinite values: correct the file, or leave the columns out")
 
 
 def _name(table: Table, column: int) -> str:
@@ -92,7 +98,8 @@ def _values(n: int) -> str:
     return f"{n} missing value{'' if n == 1 else 's'}"
 
 
-def _complaint(tables: Mapping[str, Table], counts: Mapping[str, Array], *, filled: bool) -> TableError:
+def complaint(tables: Mapping[str, Table], counts: Mapping[str, Array], *, filled: bool = False) -> TableError:
+    """The error that counts missing values and says what to choose."""
     empty = None if filled else _empty(tables, counts)
     if empty is not None:
         return empty

@@ -28,3 +28,12 @@ def locate(path: Any) -> Place:
     if match is None or Path(path).exists():
         return Place(Path(path))
     return Place(Path(match[1]), match[2])
+
+
+def is_text(path: Path) -> bool:
+    """Whether the name of a file is UTF-8, as libraries in C and C++ expect of names."""
+    try:
+        str(path).encode()
+    except UnicodeEncodeError:
+        return False
+    return True

@@ -2,6 +2,7 @@
 
 Promises: what leaves this module is a :class:`Raw`: either a table of columns of any type, of which the numeric ones are yet
 to be told from the rest, or a matrix of numbers with what its file knows of rows and columns. No file is unpickled.
+Whatever a library raises becomes an error that names the file.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
+from .._guard import check_file, guarded
 from .._optional import optional
 from .._readable import check_unique
 from . import arrays, arrow, excel, matrix_market, single_cell, text
@@ -48,12 +50,9 @@ def read_raw(
     if not place.path.exists():
         raise FileNotFoundError(f"{place.path} does not exist")
     _check_packages(kind)
-    try:
+    check_file(place.path, kind.name, folders=kind.folders)
+    with guarded(path, kind.name, TableError):
         raw = kind.read(place.path, Reading(na, header, decimal, thousands, place.sheet))
-    except (TableError, ImportError, OSError, MemoryError):
-        raise
-    except Exception as error:  # each library has its own errors for a file that is not what its name says
-        raise ValueError(f"{path} cannot be read as {kind.name}: {' '.join(str(error).split())}") from error
     check_unique(raw.names, str(path))
     return raw if place.sheet is None else replace(raw, source=str(place))
 

@@ -7,14 +7,21 @@ from typing import Any
 
 import numpy as np
 
+from .._guard import Refusal
 from .._optional import optional
 from .arrays import from_arrays
 from .formats import Content, Format, Raw, Reading, as_matrix
+from .hdf5 import check_content, check_hdf5
+from .zarr_claims import check_zarr
 
 
 def _h5ad(path: Path, _: Reading) -> Raw:
     import anndata
+    import h5py
 
+    check_hdf5(path)
+    with h5py.File(path, "r") as file:
+        check_content(file)
     return from_anndata(str(path), anndata.read_h5ad(path))
 
 
@@ -22,9 +29,11 @@ def _zarr(path: Path, _: Reading) -> Raw:
     """An AnnData store, one array, or a group that holds one matrix."""
     import zarr
 
-    store: Any = zarr.open(str(path), mode="r")
+    check_zarr(path)
+    whole = path.absolute()  # file:t.zarr is no URL
+    store: Any = zarr.open(str(whole), mode="r")
     if store.attrs.get("encoding-type") == "anndata":
-        return from_anndata(str(path), optional("anndata", "this format needs anndata", "io").read_zarr(path))
+        return from_anndata(str(path), optional("anndata", "this format needs anndata", "io").read_zarr(whole))
     if hasattr(store, "shape"):
         return Raw(str(path), values=as_matrix(np.asarray(store[...])))
     return from_arrays(str(path), {name: np.asarray(array[...]) for name, array in store.arrays()})
@@ -33,7 +42,7 @@ def _zarr(path: Path, _: Reading) -> Raw:
 def from_anndata(source: str, data: Any) -> Raw:
     """``X`` of an AnnData object; columns of ``obs`` describe rows and are never features."""
     if data.X is None:
-        raise ValueError("it has no X")
+        raise Refusal("it has no X")
     columns = {str(name): np.asarray(data.obs[name].astype(object)) for name in data.obs.columns}
     return Raw(
         source,
@@ -62,10 +71,10 @@ def _write_h5ad(path: Path, content: Content) -> None:
 
 
 def _write_zarr(path: Path, content: Content) -> None:
-    _as_anndata(content).write_zarr(path)
+    _as_anndata(content).write_zarr(path.absolute())
 
 
 FORMATS = (
-    Format("h5ad", (".h5ad",), _h5ad, ("anndata",), write=_write_h5ad, write_needs=("anndata",)),
-    Format("zarr", (".zarr",), _zarr, ("zarr",), write=_write_zarr, write_needs=("anndata", "zarr")),
+    Format("h5ad", (".h5ad",), _h5ad, ("anndata", "h5py"), write=_write_h5ad, write_needs=("anndata",)),
+    Format("zarr", (".zarr",), _zarr, ("zarr",), write=_write_zarr, write_needs=("anndata", "zarr"), folders=True),
 )

@@ -161,6 +161,7 @@ def split(raw: Raw, *, id: str | None = None, aside: Collection[str] = (), drop:
             near = closest(name, raw.names)
             hint = f"did you mean {near!r}?" if near else f"it has {some(raw.names) if raw.names else 'no columns'}"
             raise ValueError(f"{raw.source} has no column {name!r}: {hint}")
+    drop = [name for name in drop if name != id and name not in aside]  # what is set aside is no feature already
     return _split_matrix(raw, id, drop) if raw.frame is None else _split_frame(raw, id, aside, drop)
 
 
@@ -173,7 +174,9 @@ def _split_matrix(raw: Raw, id: str | None, drop: Collection[str]) -> Table:
 
 
 def _split_frame(raw: Raw, id: str | None, aside: Collection[str], drop: Collection[str]) -> Table:
-    frame = raw.frame.rename(columns=str).drop(columns=list(drop))
+    frame = raw.frame.copy(deep=False)  # numbers are many: they are copied once, where the columns are told apart
+    frame.columns = frame.columns.map(str)
+    frame = frame.drop(columns=list(drop)) if drop else frame
     frame, ids, notes = _take_ids(frame, id, aside)
     numbers = _are_features(frame, set(aside))
     features = tuple(frame.columns[numbers])
@@ -181,7 +184,7 @@ def _split_frame(raw: Raw, id: str | None, aside: Collection[str], drop: Collect
     lines = raw.lines or range(1, len(frame) + 1)
     rest = [name for name in others if name not in aside]
     spoiled, plain = examine(frame, rest, lines, raw.line_word, raw.decimal)
-    block = frame.loc[:, numbers]
+    block = frame if numbers.all() else frame.loc[:, numbers]
     values = block.to_numpy(dtype=_dtype(block), na_value=np.nan)
     notes = [*raw.notes, *notes, *describe(spoiled, plain), *code_notes(values, features)]
     columns = {name: as_text(frame[name]) for name in others}
@@ -195,11 +198,15 @@ def _take_ids(frame: Any, id: str | None, aside: Collection[str]) -> tuple[Any, 
         return frame, as_text(frame.index), [f"ids are the first column{named}"]
     if id == "none":
         return frame, None, []
-    found = id or find_id(frame.drop(columns=list(aside)))
+    found = id or find_id(frame.drop(columns=list(aside)) if aside else frame)
     if found is None:
         return frame, None, []
-    note = Advice(f"ids are in column {found!r} (", Hint("id"), " names another; ", Hint("id", ("none",)), ": no ids)")
-    return frame.drop(columns=found), as_text(frame[found]), [note] if id is None else []
+    return frame.drop(columns=found), as_text(frame[found]), [id_note(found)] if id is None else []
+
+
+def id_note(found: str) -> Advice:
+    """Where ids were found, and how to say otherwise."""
+    return Advice(f"ids are in column {found!r} (", Hint("id"), " names another; ", Hint("id", ("none",)), ": no ids)")
 
 
 def _are_features(frame: Any, aside: Collection[str]) -> Array:

@@ -2,24 +2,26 @@
 
 Promises: the first row is never taken for names if it looks like data, duplicated names are refused and not renamed, and
 only empty cells, the usual words for "missing" and those the caller names become missing values. Numbers are read to the
-last digit.
+last digit. pyarrow reads what it reads as pandas does, where it is installed; pandas reads the rest.
 """
 
 from __future__ import annotations
 
-import csv
 import gzip
-import io
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
 
+from .._guard import refusing
 from .._readable import check_unique
 from .advice import Hint, TableError
 from .dialect import find_dialect
 from .encodings import find_encoding
 from .formats import Content, Format, Raw, Reading
+from .lines import csv_text, lines
+from .plain import read_plain
+from .ragged import with_equal_rows
 
 
 def _read(path: Path, options: Reading, kind: str) -> Raw:
@@ -32,22 +34,24 @@ def _read(path: Path, options: Reading, kind: str) -> Raw:
     if options.header:
         check_header(dialect.header, str(path))
         check_width(dialect.header, dialect.width - 1, dialect.width, str(path))
-    frame = pandas.read_csv(
-        path,
-        sep=dialect.separator,
-        decimal=decimal,
-        thousands=options.thousands,
-        header=0 if options.header else None,
-        na_values=list(options.na),
-        encoding=encoding.name,
-        skipinitialspace=True,
-        **_all_digits(pandas),
-        low_memory=False,
-    )
+    frame = read_plain(path, options, encoding.name, dialect, decimal)
+    if frame is None:
+        frame = pandas.read_csv(
+            path.absolute(),  # file:x.csv would be taken for a URL
+            sep=dialect.separator,
+            decimal=decimal,
+            thousands=options.thousands,
+            header=0 if options.header else None,
+            na_values=list(options.na),
+            encoding=encoding.name,
+            skipinitialspace=True,
+            **_all_digits(pandas),
+            low_memory=False,
+        )
     begin = dialect.first_line + _lines_of(dialect.header) if options.header else dialect.first_line
-    lines = range(begin, begin + len(frame))
+    numbers = range(begin, begin + len(frame))
     frame = _without_blank(frame)
-    return Raw(str(path), frame=frame, notes=encoding.notes, lines=lines, line_word="line", decimal=decimal)
+    return Raw(str(path), frame=frame, notes=encoding.notes, lines=numbers, line_word="line", decimal=decimal)
 
 
 def _check_separated(header: Sequence[str], width: int, path: Path) -> None:
@@ -86,7 +90,8 @@ def check_header(names: Sequence[str], source: str) -> None:
             Hint("header", (False,)),
             remedy=(Hint("header", (False,)),),
         )
-    check_unique(filled, "it")
+    with refusing():
+        check_unique(filled, "it")
 
 
 def check_width(names: Sequence[str], needed: int, width: int, source: str) -> None:
@@ -109,11 +114,8 @@ def _is_data(names: Sequence[str]) -> bool:
 
 def text_of(content: Content, separator: str = ",") -> str:
     """Rows under a header, numbers with all their digits."""
-    text = io.StringIO()
-    writer = csv.writer(text, lineterminator="\n", delimiter=separator)
-    writer.writerow(["id", *content.columns, *content.features])
-    writer.writerows(zip(content.ids, *content.columns.values(), *content.values.T.tolist(), strict=True))
-    return text.getvalue()
+    header = csv_text(["id", *content.columns, *content.features], (), separator)
+    return "".join([header, *lines([content.ids, *content.columns.values()], content.values, separator)])
 
 
 def _write(path: Path, content: Content, separator: str) -> None:
@@ -126,7 +128,7 @@ def _write_gz(path: Path, content: Content, separator: str) -> None:
 
 def _format(name: str, separator: str, *endings: str) -> tuple[Format, Format]:
     """A format of text, and the same compressed."""
-    read = partial(_read, kind=name)
+    read = with_equal_rows(partial(_read, kind=name), name)
     packed = tuple(f"{ending}.gz" for ending in endings)
     return (
         Format(name, endings, read, ("pandas",), "cli", partial(_write, separator=separator)),

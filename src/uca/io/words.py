@@ -1,4 +1,4 @@
-"""Words that stand for a missing value in a cell of text."""
+"""Words that stand for a missing value in a cell of text, and those that say what to do about missing values."""
 
 from __future__ import annotations
 
@@ -11,3 +11,5 @@ MISSING_WORDS = frozenset(
 )
 #: What a formula of a spreadsheet shows where it failed; no number either.
 ERROR_WORDS = frozenset(("#DIV/0!", "#NAME?", "#NULL!", "#NUM!", "#REF!", "#VALUE!"))
+#: What can be done about missing values.
+MISSING = ("error", "mean", "median", "zero", "drop-rows", "drop-columns", "em")

@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 
 ARROW = 0.85  # length of the longest arrow, as a share of the largest score
 FAINT = "#DDDDDD"
+OPACITY = 0.8  # of points
 UNDER_POINTS = 1.5  # order of drawing: points are 2 and 3
 
 
@@ -114,19 +115,32 @@ def _scatter(
 
 
 def _draw_group(ax: Axes, points: Array, group: Group, area: float) -> None:
+    width = min(0.7, np.sqrt(area) / 8)
     ax.scatter(
         points[:, 0],
         points[:, 1],
         s=area,
         marker=group.marker,
-        facecolors=group.colour if group.filled else "none",
-        edgecolors="none" if group.filled else group.colour,
-        linewidths=min(0.7, np.sqrt(area) / 8),
-        alpha=0.8,
+        **(_stamped(group, width) if len(points) > RASTER_FROM else _drawn(group, width)),
         zorder=3 if group.filled else 2,
         label=group.name,
         rasterized=len(points) > RASTER_FROM,
     )
+
+
+def _drawn(group: Group, width: float) -> dict[str, Any]:
+    """Colours of markers that are drawn one by one."""
+    face, edge = (group.colour, "none") if group.filled else ("none", group.colour)
+    return {"facecolors": face, "edgecolors": edge, "linewidths": width, "alpha": OPACITY}
+
+
+def _stamped(group: Group, width: float) -> dict[str, Any]:
+    """The same with one colour of each kind: then matplotlib draws one marker and copies it, six times as fast."""
+    from matplotlib.colors import to_rgba
+
+    colour = to_rgba(group.colour, OPACITY)
+    face, width = (colour, 0.0) if group.filled else ((0.0, 0.0, 0.0, 0.0), width)
+    return {"facecolors": [face], "edgecolors": [colour], "linewidths": width}
 
 
 def _draw_scale(ax: Axes, points: Array, values: Array, area: float, name: str | None) -> None:

@@ -34,12 +34,10 @@ def pyplot() -> Any:
 
 def axes(ax: Any, size: tuple[float, float] = (5.6, 3.8)) -> Axes:
     """The given Axes, or those of a new figure that leaves room for a legend beside them."""
-    plt = pyplot()
-    from matplotlib.axes import Axes
-
+    kind = optional("matplotlib.axes", "plots need matplotlib", "plot").Axes
     if ax is None:
-        ax = plt.subplots(figsize=size, layout="constrained")[1]
-    if not isinstance(ax, Axes):
+        ax = pyplot().subplots(figsize=size, layout="constrained")[1]
+    if not isinstance(ax, kind):
         raise TypeError(
             f"ax must be a matplotlib Axes or None; got {type(ax).__name__}. Pass one panel of plt.subplots"
         )

@@ -76,4 +76,5 @@ def _asset(name: str) -> str:
 def _packed_plotly() -> str:
     from plotly.offline import get_plotlyjs
 
-    return base64.b64encode(gzip.compress(get_plotlyjs().encode(), compresslevel=9, mtime=0)).decode()
+    packed = gzip.compress(get_plotlyjs().encode(), compresslevel=5, mtime=0)  # 1 % larger than 9, in half the time
+    return base64.b64encode(packed).decode()

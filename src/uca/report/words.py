@@ -13,7 +13,7 @@ import numpy as np
 
 from ..dual import Status
 from ..estimators.base import component_names
-from ..estimators.bounded import KNOWN_WELL, BoundedTransformer
+from ..estimators.bounded import BoundedTransformer
 from ..estimators.expected_words import about, first_is_far, in_both
 from ..estimators.summary import exceeds_bound, prediction
 from .inputs import Inputs
@@ -71,7 +71,7 @@ def in_short(model: BoundedTransformer) -> str:
 def solved_chip(model: BoundedTransformer) -> tuple[str, str]:
     """Whether the problem is solved, in a few words for the top of the page, and their style."""
     c = model.certificate_
-    if not model.has_dual and c.status in KNOWN_WELL and c.status != Status.OPTIMAL:
+    if not model.has_dual and c.status in c.settled and c.status != Status.OPTIMAL:
         return f"others have at most {100 * (c.upper / c.lower - 1):.0f} % more", "plain"
     if c.status != Status.OPTIMAL:
         return "not proven optimal", "warn"

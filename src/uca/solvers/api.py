@@ -6,12 +6,14 @@ from typing import Any
 
 from scipy.sparse.linalg import LinearOperator
 
+from .._deadline import Deadline
 from .._parameters import (
     check_bound,
     check_choice,
     check_matrices,
     check_n_components,
     check_positive_int,
+    check_time_limit,
     check_tolerance,
     seed_from,
 )
@@ -36,6 +38,7 @@ def solve_dual(
     solver: str = "auto",
     tol: float = 1e-9,
     max_iter: int = 100,
+    time_limit: float | None = None,
     random_state: Any = None,
     callback: Callback | None = None,
 ) -> DualResult:
@@ -55,6 +58,9 @@ def solve_dual(
     tol : float, default=1e-9
         Relative gap between upper and lower bound at which to stop.
     max_iter : int, default=100
+    time_limit : float or None, default=None
+        Seconds after which the solver ends with the bounds it has; the status is then ``"time_limit"``. Looked at between
+        eigen-solves; the certificate is finished in any case. None: no limit.
     random_state : int, RandomState or None
         Seed of the start vectors of iterative eigen-solvers. None is a fixed seed: results are reproducible.
     callback : callable, optional
@@ -76,6 +82,7 @@ def solve_dual(
     check_choice("solver", solver, ("auto", *SOLVERS))
     check_tolerance(tol)
     check_positive_int("max_iter", max_iter)
+    deadline = Deadline.after(check_time_limit(time_limit))
     named = {} if Bs is None else name_backgrounds([Bs] if isinstance(Bs, _OPERATORS) else Bs)
     pencil, powers = canonical(_pencil(A, named))
     k = check_n_components(n_components, pencil.size)
@@ -95,6 +102,7 @@ def solve_dual(
         powers=powers,
         seed=seed,
         callback=callback,
+        deadline=deadline,
     )
     return result.in_units(powers.tolist())
 

@@ -29,4 +29,4 @@ class Bundle(Projection):
 
     def solve(self, start: Array, *, probe: float, box: float) -> Projected:
         """The problem inside the basis."""
-        return solve_projected(self.a, self.b, start, probe=probe, box=box)
+        return solve_projected(self.a, self.b, start, probe=probe, box=box, deadline=self.dual.deadline)

@@ -13,6 +13,7 @@ from .bundle import Bundle
 from .direction import best_feasible_direction
 from .found import Found, Stop
 from .lower import certified_lower
+from .visited import with_a_matrix
 
 TIGHT = 1e-7  # shortfall and excess, relative, at which the first component counts as optimal itself
 BESIDE = 8  # top eigenvectors among which a feasible direction is looked for where the eigenspace has none
@@ -29,6 +30,7 @@ CLUSTER = 1e-6  # eigenvalues this close to the top, relative to the value, coun
 
 def conclude(dual: Dual, found: Found, *, solver: str, k: int, tol: float) -> DualResult:
     """Eigenpairs at the found prices, the first direction, and the certificate."""
+    found = with_a_matrix(dual, found)
     point = found.point
     if point.loose or len(point.eigenvalues) < min(k, dual.pencil.size):
         point = dual.evaluate(point.prices, k=max(k, len(point.eigenvalues)))
@@ -80,7 +82,7 @@ def _status(certified: bool, met: bool, stop: Stop) -> Status:
         return Status.OPTIMAL
     if met:
         return Status.ROUNDING
-    return Status.MAX_ITER if stop is Stop.LIMIT else Status.STALLED
+    return {Stop.LIMIT: Status.MAX_ITER, Stop.TIME: Status.TIME_LIMIT}.get(stop, Status.STALLED)
 
 
 def _doubts(upper: bool, lower: bool, unfinished: tuple[int, ...]) -> str:
@@ -149,16 +151,18 @@ def _message(status: Status, gap: float, tight: bool, n_tied: int, excess: float
     if status != Status.OPTIMAL:
         reason, advice = {
             Status.MAX_ITER: ("at the iteration limit", "Raise max_iter"),
+            Status.TIME_LIMIT: ("at the time limit", "Raise time_limit, or tol if a larger gap will do"),
             Status.STALLED: (
                 "without further progress",
                 "Raise tol, or bring features to similar units (scale=True) and drop nearly equal ones",
             ),
         }[status]
-        if solver != "subspace":
+        if solver != "subspace" and status != Status.TIME_LIMIT:
             advice = "Use solver='subspace'"
+        beyond = f" The first component exceeds a bound by {100 * excess:.2g} %." if excess > TIGHT else ""
         return (
             f"Not optimal: solver '{solver}' stopped {reason} with a relative gap of {gap:.1e}; the true optimum lies "
-            f"between the lower and the upper bound. {advice}."
+            f"between the lower and the upper bound.{beyond} {advice}."
         )
     proven = f"Optimal: the certified relative gap is {gap:.1e}."
     if tight:

@@ -14,7 +14,8 @@ from scipy.optimize import minimize
 from .._progress import Callback
 from .._types import Array
 from ..dual import Dual, DualPoint
-from .found import Found, Stop, found_among
+from .found import Found, Stop
+from .visited import PER_ITERATION, OutOfWork, Visited
 
 #: Minimise g over one price, the others fixed: (evaluate, current price, unit) -> None; every evaluation is recorded.
 Line = Callable[[Callable[[float], DualPoint], int, float, float], None]
@@ -36,35 +37,43 @@ def _lbfgs_line(evaluate: Callable[[float], DualPoint], j: int, price: float, un
 
 
 def descend(dual: Dual, line: Line, *, tol: float, max_iter: int, callback: Callback | None) -> Found:
-    """Cycle over the coordinates, minimising along each with ``line``, until a cycle improves g by less than ``tol``."""
-    visited = [dual.evaluate(np.zeros(dual.m))]
-    unit = max(abs(visited[0].value), np.finfo(float).tiny)
+    """Cycle over the coordinates, minimising along each with ``line``, until a cycle improves g by less than ``tol``.
 
-    def search(prices: Array, j: int) -> DualPoint:
-        """The best point along coordinate j."""
-        first = len(visited)
-
-        def evaluate(price: float) -> DualPoint:
-            moved = prices.copy()
-            moved[j] = price
-            visited.append(dual.evaluate(moved))
-            return visited[-1]
-
-        line(evaluate, j, float(prices[j]), unit)
-        return min(visited[first:], key=lambda point: point.value)
-
-    alone = np.array([search(np.zeros(dual.m), j).prices[j] for j in range(dual.m)])
-    best = dual.evaluate(alone) if dual.m > 1 else min(visited, key=lambda point: point.value)
-    visited.append(best)
+    A cycle takes as many eigen-solves as there are backgrounds, times what a line takes. So that the work is bounded for any
+    number of backgrounds, all cycles together have ``PER_ITERATION`` eigen-solves for each that ``max_iter`` allows.
+    """
+    visited = Visited(dual, PER_ITERATION * max_iter)
+    unit = max(abs(visited.evaluate(np.zeros(dual.m)).value), np.finfo(float).tiny)
     cycles, stop = 0, Stop.DONE if dual.m <= 1 else Stop.LIMIT
-    for cycles in range(1, max_iter + 1 if dual.m > 1 else 1):
-        before = best.value
-        for j in range(dual.m):
-            found = search(best.prices, j)
-            best = found if found.value < best.value else best
-        if callback is not None:
-            callback(cycles, best.value, -np.inf, np.inf)
-        if dual.proves_infeasible(best) or before - best.value <= 0.1 * tol * unit:
-            stop = Stop.DONE
-            break
-    return found_among(dual, visited, stop, n_iter=max(cycles, 1))
+    try:
+        alone = np.array([_search(visited, line, np.zeros(dual.m), j, unit).prices[j] for j in range(dual.m)])
+        best = visited.evaluate(alone) if dual.m > 1 else visited.best
+        for cycles in range(1, max_iter + 1 if dual.m > 1 else 1):
+            before = best.value
+            for j in range(dual.m):
+                found = _search(visited, line, best.prices, j, unit)
+                best = found if found.value < best.value else best
+            if callback is not None:
+                callback(cycles, best.value, -np.inf, np.inf)
+            if dual.proves_infeasible(best) or before - best.value <= 0.1 * tol * unit:
+                stop = Stop.DONE
+                break
+    except OutOfWork as end:
+        stop = end.stop
+    return visited.found(stop, n_iter=max(cycles, 1))
+
+
+def _search(visited: Visited, line: Line, prices: Array, j: int, unit: float) -> DualPoint:
+    """The best point along coordinate j."""
+    seen: list[DualPoint] = []
+
+    def evaluate(price: float) -> DualPoint:
+        moved = prices.copy()
+        moved[j] = price
+        point = visited.evaluate(moved)
+        if not seen or point.value < seen[0].value:
+            seen[:] = [point]
+        return point
+
+    line(evaluate, j, float(prices[j]), unit)
+    return seen[0]

@@ -11,6 +11,7 @@ from ..dual import Dual
 from ..operators.eigen.solver import Eigensolver
 from .subspace import solve_subspace
 
+LOOKED_AT = 10  # backgrounds, those of the largest prices first, of which one may be raised
 KNOWN = 2e-7  # how well, relatively, the smallest attainable bound is known
 
 
@@ -19,12 +20,13 @@ class InfeasibleBoundsError(ValueError):
 
 
 def explain_infeasible(
-    dual: Dual, names: Sequence[str], powers: Array | None = None, seed: int = 0
+    dual: Dual, prices: Array, names: Sequence[str], powers: Array | None = None, seed: int = 0
 ) -> InfeasibleBoundsError | None:
     """An error that names a background whose bound is too small, and the smallest bound that is attainable.
 
-    Figures are in the units of the user, ``powers`` of four from those of the problem (target first). None where every
-    bound turns out to be attainable: then a value that seemed to prove the contrary was rounding.
+    ``prices`` are those at which the value proves that no mixture respects the bounds. Figures are in the units of the user,
+    ``powers`` of four from those of the problem (target first). None where every bound turns out to be attainable: then a
+    value that seemed to prove the contrary was rounding.
     """
     units = np.ones(dual.m) if powers is None else np.ldexp(1.0, 2 * np.asarray(powers)[1:])
     bounds = [f"{bound:.6g}" for bound in dual.bounds * units]
@@ -38,7 +40,9 @@ def explain_infeasible(
         return InfeasibleBoundsError(
             f"no direction satisfies the bounds: {told}. Raise the bound, or use bound='mean'."
         )
-    together = np.array([smallest_attainable(dual, j, others=True, seed=seed) for j in range(dual.m)])
+    together = np.full(dual.m, np.inf)
+    for j in _in_conflict(prices):
+        together[j] = smallest_attainable(dual, int(j), others=True, seed=seed)
     j = int(np.argmin(together / dual.bounds))
     if together[j] <= dual.bounds[j] * (1 + KNOWN):
         return None
@@ -53,6 +57,12 @@ def explain_infeasible(
         f"smallest attainable with the other bounds kept is {_round_up(together[j] * units[j])}. Raise it (or the others), "
         "or use bound='mean'."
     )
+
+
+def _in_conflict(prices: Array) -> Array:
+    """The backgrounds whose bounds are worth raising: those with a price. The proof holds whatever the other bounds are."""
+    order = np.argsort(-prices, kind="stable")
+    return order[prices[order] > 0][:LOOKED_AT]
 
 
 def smallest_attainable(dual: Dual, j: int, *, others: bool, seed: int = 0) -> float:

@@ -14,7 +14,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from .._deadline import NEVER, Deadline
 from .._types import Array
+from ..dual import mixture_rank
 from .sdp import solve_sdp
 
 FEASIBLE = 1e-12  # relative excess over a bound that is rounding, not a violation
@@ -27,8 +29,13 @@ SHARPEN_STEPS = 3
 SHARPEN_MIN = 1e-11
 SHARPEN_BOX = 100.0  # limit of the magnified change of prices
 SDP_MAX = 12  # directions in a semidefinite programme: it costs 3 ms on 10, 30 ms on 20
+SDP_MOST = 24  # the same for very many backgrounds
+WHOLE = 48  # all directions go into one programme where no more than these are left: it takes 3 s with 200 backgrounds
+WHOLE_TIME = 5.0  # seconds that have to be left where it comes first
+GRACE = 1.0  # seconds that a programme has at least, whatever the time limit: without one there is no lower bound
 SDP_NEW = 4  # of them new in each step
 SDP_STEPS = 12
+SDP_STEPS_MANY = 6  # where programmes are larger than SDP_MAX
 INNER = 1e-10  # relative gap at which the steps end
 
 
@@ -46,11 +53,13 @@ class Projected:
     at_box: bool = False
 
 
-def solve_projected(a: Array, b: Array, start: Array, *, probe: float, box: float) -> Projected:
+def solve_projected(
+    a: Array, b: Array, start: Array, *, probe: float, box: float, deadline: Deadline = NEVER
+) -> Projected:
     """Solve the projected problem.
 
     ``probe`` is the price to try next where the subspace is seen to have no feasible matrix, ``box`` the limit of
-    prices elsewhere.
+    prices elsewhere. Past the ``deadline`` what was found until then is returned.
     """
     if len(b) and np.linalg.eigvalsh(b.sum(axis=0))[0] > (1 + 1e-6) * len(b):
         # Every mixture spends more than the bounds allow together.
@@ -60,7 +69,9 @@ def solve_projected(a: Array, b: Array, start: Array, *, probe: float, box: floa
     scale = max(scale, np.finfo(float).tiny)
     a, start, box = a / scale, start / scale, box / scale
     smooth = _newton(a, b, start, box)
-    prices, factor, lower = _at_kink(a, b, start, box) if smooth is None else (smooth[0], *_lower(a, b, *smooth))
+    prices, factor, lower = (
+        _at_kink(a, b, start, box, deadline) if smooth is None else (smooth[0], *_lower(a, b, *smooth))
+    )
     return Projected(prices * scale, factor, lower * scale, at_box=bool(np.any(prices >= 0.99 * box)))
 
 
@@ -70,17 +81,24 @@ def _lower(a: Array, b: Array, prices: Array, factor: Array) -> tuple[Array | No
     return feasible, -np.inf if feasible is None else float(np.sum(feasible * (a @ feasible)))
 
 
-def _at_kink(a: Array, b: Array, start: Array, box: float) -> tuple[Array, Array | None, float]:
+def _at_kink(a: Array, b: Array, start: Array, box: float, deadline: Deadline) -> tuple[Array, Array | None, float]:
     """Prices, factor and lower bound from semidefinite programmes on a few directions at a time.
 
     The programme on the chosen directions proposes prices; the top eigenvectors at these prices join the directions,
-    and those that carry no weight in the primal matrix leave first, until upper and lower bound meet.
+    and those that carry no weight in the primal matrix leave first, until upper and lower bound meet. Where they do not,
+    and all directions are no more than ``WHOLE``, the last programme is on all of them; with very many backgrounds the
+    first one is.
     """
     state = _State.at(a, b, start)
-    keep = state.vectors[:, :SDP_MAX]
+    most, steps = sdp_size(len(b)), SDP_STEPS
+    if most > SDP_MAX:
+        whole = len(a) <= WHOLE and deadline.left >= WHOLE_TIME
+        most, steps = (len(a) if whole else most), SDP_STEPS_MANY
+    keep = state.vectors[:, :most]
     best, factor, lower = state, None, -np.inf
-    for _ in range(SDP_STEPS):
-        prices, mixture = solve_sdp(_sandwich(a, keep), _sandwich(b, keep), np.zeros(len(b)), box)
+    for step in range(steps + 1):
+        seconds = max(deadline.left, GRACE)
+        prices, mixture = solve_sdp(_sandwich(a, keep), _sandwich(b, keep), np.zeros(len(b)), box, seconds)
         # The programme tells which bounds matter; with these alone Newton is well conditioned, also where
         # backgrounds are nearly equal.
         smooth = _newton(a, b, np.where(prices < 1e-3 * prices.max(initial=0.0), 0.0, prices), box) or _newton(
@@ -95,10 +113,20 @@ def _at_kink(a: Array, b: Array, start: Array, box: float) -> tuple[Array, Array
             factor, lower = new_factor, new_lower
         if state.value < best.value or not np.isfinite(lower):
             best = state
-        if len(a) <= SDP_MAX or state.value - new_lower <= INNER * abs(state.value):
+        if keep.shape[1] == len(a) or state.value - new_lower <= INNER * abs(state.value) or deadline.passed:
             break
-        keep = _first_independent(np.hstack([_carrying(raw), state.vectors[:, :SDP_NEW], keep]))[:, :SDP_MAX]
-    return _sharpened(a, b, best, factor, lower)
+        if step < steps - 1:
+            keep = _first_independent(np.hstack([_carrying(raw), state.vectors[:, :SDP_NEW], keep]))[:, :most]
+        elif len(a) <= WHOLE:
+            keep = state.vectors
+        else:
+            break
+    return _sharpened(a, b, best, factor, lower, deadline)
+
+
+def sdp_size(m: int) -> int:
+    """Directions in a programme with ``m`` bounds: an optimal mixture may need as many as its rank (from 65 on)."""
+    return min(max(SDP_MAX, mixture_rank(m) + 2), SDP_MOST)
 
 
 def _carrying(factor: Array) -> Array:
@@ -114,11 +142,11 @@ def _first_independent(vectors: Array) -> Array:
 
 
 def _sharpened(
-    a: Array, b: Array, best: _State, factor: Array | None, lower: float
+    a: Array, b: Array, best: _State, factor: Array | None, lower: float, deadline: Deadline
 ) -> tuple[Array, Array | None, float]:
     """The solution after magnified programmes for what the solver's tolerance left; a step that helps is kept."""
     for _ in range(SHARPEN_STEPS):
-        if best.value - lower <= SHARP * abs(best.value):
+        if best.value - lower <= SHARP * abs(best.value) or deadline.passed:
             break
         prices, raw = _sharpen(a, b, best.prices)
         # Prices and matrix prove their bounds independently of each other.
@@ -145,7 +173,7 @@ def _sharpen(a: Array, b: Array, prices: Array) -> tuple[Array, Array]:
     solved to that tolerance again.
     """
     values, vectors = np.linalg.eigh(contrast(a, b, prices))
-    near = values >= max(values[-1] - NEAR_TOP, values[-min(SDP_MAX, len(values))])
+    near = values >= max(values[-1] - NEAR_TOP, values[-min(sdp_size(len(b)), len(values))])
     space = vectors[:, near]
     size = max(values[-1] - values[near][0], SHARPEN_MIN)
     inner = np.diag((values[near] - values[-1]) / size)

@@ -16,6 +16,7 @@ from scipy.optimize import brentq
 from .._progress import Callback
 from ..dual import Dual, DualPoint
 from .found import Found, Stop
+from .visited import OutOfWork, Visited
 
 BRACKET_START = 0.3  # in units of g(0)
 BRACKET_GROWTH = 10.0
@@ -31,28 +32,33 @@ def solve_root(dual: Dual, *, tol: float, max_iter: int, callback: Callback | No
     if dual.m != 1:
         raise ValueError(f"solver='root' takes exactly one background, got {dual.m}; use solver='subspace'")
     visited: list[DualPoint] = []
+    budget = Visited(dual)
     near = LOOSE if tol >= LOOSE else 0.0
 
     def slope(price: float) -> float:
-        visited.append(dual.evaluate(np.array([price])))
+        visited.append(budget.evaluate(np.array([price])))
         if callback is not None:
-            value = min(point.value for point in visited)
-            callback(len(visited), value, -np.inf, np.inf)
+            callback(budget.count, budget.best.value, -np.inf, np.inf)
         spent = float(visited[-1].spent[0])
         return 0.0 if abs(spent - 1.0) <= near else max(spent, LEAST) ** -0.5 - 1.0
 
-    stop = Stop.DONE
-    if slope(0.0) < 0:
+    def bracketed() -> Stop:
+        if slope(0.0) >= 0:
+            return Stop.DONE
         unit = max(abs(visited[0].value), np.finfo(float).tiny)
         left, right = 0.0, BRACKET_START * unit
         while slope(right) < 0 and not dual.proves_infeasible(visited[-1]) and right < BRACKET_MAX * unit:
             left, right = right, right * BRACKET_GROWTH
-        if visited[-1].spent[0] <= 1.0:
-            accuracy = {"xtol": 1e-300, "rtol": LOOSE if tol >= LOOSE else 4 * np.finfo(float).eps}
-            outcome = brentq(slope, left, right, **accuracy, maxiter=max_iter, full_output=True, disp=False)[1]
-            stop = Stop.DONE if outcome.converged else Stop.LIMIT
-        else:
-            stop = Stop.NO_PROGRESS
+        if visited[-1].spent[0] > 1.0:
+            return Stop.NO_PROGRESS
+        accuracy = {"xtol": 1e-300, "rtol": LOOSE if tol >= LOOSE else 4 * np.finfo(float).eps}
+        outcome = brentq(slope, left, right, **accuracy, maxiter=max_iter, full_output=True, disp=False)[1]
+        return Stop.DONE if outcome.converged else Stop.LIMIT
+
+    try:
+        stop = bracketed()
+    except OutOfWork as end:
+        stop = end.stop
     return _mixed(visited, stop)
 
 

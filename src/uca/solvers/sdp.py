@@ -9,8 +9,8 @@ inside the subspace respects the bounds.
 from __future__ import annotations
 
 from functools import cache
+from typing import Any
 
-import clarabel
 import numpy as np
 from scipy import sparse
 
@@ -38,29 +38,40 @@ def _unpack(vector: Array, q: int) -> Array:
     return matrix
 
 
-def solve_sdp(a: Array, b: Array, low: Array, box: float) -> tuple[Array, Array]:
-    """Prices (m,) and primal matrix (q, q), to solver accuracy; ``a`` (q, q) and ``b`` (m, q, q) are near unit size."""
+def solve_sdp(a: Array, b: Array, low: Array, box: float, seconds: float = np.inf) -> tuple[Array, Array]:
+    """Prices (m,) and primal matrix (q, q), to solver accuracy; ``a`` (q, q) and ``b`` (m, q, q) are near unit size.
+
+    After so many ``seconds`` both are what the solver has by then.
+    """
+    import clarabel  # few problems need it
+
     q, m = len(a), len(b)
     psd = np.column_stack([-_pack(np.eye(q)), -_pack(b).T])
     limits = np.vstack([np.eye(m), -np.eye(m)])
     constraints = sparse.csc_matrix(np.vstack([psd, np.column_stack([np.zeros(2 * m), limits])]))
     right = np.concatenate([-_pack(a), np.full(m, box), -low])
     cones = [clarabel.PSDTriangleConeT(q), clarabel.NonnegativeConeT(2 * m)]
+    status = clarabel.SolverStatus
     # The data is scaled already, and rescaling has been seen to stop Clarabel at its first step; it is the second try.
     for rescale in (False, True):
         solver = clarabel.DefaultSolver(
-            sparse.csc_matrix((m + 1, m + 1)), np.ones(m + 1), constraints, right, cones, _settings(rescale)
+            sparse.csc_matrix((m + 1, m + 1)),
+            np.ones(m + 1),
+            constraints,
+            right,
+            cones,
+            _settings(clarabel.DefaultSettings(), rescale, seconds),
         )
         solution = solver.solve()
-        if solution.status in (clarabel.SolverStatus.Solved, clarabel.SolverStatus.AlmostSolved):
+        if solution.status in (status.Solved, status.AlmostSolved, status.MaxTime):
             break
     prices = np.clip(np.array(solution.x)[1:], low, box)
     return prices, _unpack(np.array(solution.z)[: q * (q + 1) // 2], q)
 
 
-def _settings(rescale: bool) -> clarabel.DefaultSettings:
-    settings = clarabel.DefaultSettings()
+def _settings(settings: Any, rescale: bool, seconds: float) -> Any:
     settings.verbose = False
+    settings.time_limit = seconds
     settings.max_threads = 1
     settings.equilibrate_enable = rescale
     settings.chordal_decomposition_enable = False  # it would leave the primal matrix incomplete where data has zeros

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._deadline import NEVER, Deadline
 from .._types import Array
 from ..dual import DualResult
 from ..operators.contract.pencil import embed
@@ -19,18 +20,24 @@ ROUNDING = 1e-12  # of later values, relative to the first
 
 
 def solve_sequential(
-    eigen: Eigensolver, bounds: Array, *, k: int, each: Callable[..., DualResult] = solve, **options: Any
+    eigen: Eigensolver,
+    bounds: Array,
+    *,
+    k: int,
+    each: Callable[..., DualResult] = solve,
+    deadline: Deadline = NEVER,
+    **options: Any,
 ) -> list[DualResult]:
     """``k`` results, each with one vector (in the coordinates of the pencil) that respects the bounds where one can.
 
-    ``each`` solves one problem, as :func:`~.solve.solve` does.
+    ``each`` solves one problem, as :func:`~.solve.solve` does. What is left of the time is shared by those still to come.
     """
     results: list[DualResult] = []
     reflectors: list[Array] = []
     space = eigen
     for i in range(k):
         try:
-            result = each(space, bounds, k=1, **options)
+            result = each(space, bounds, k=1, deadline=deadline.shared(k - i), **options)
         except InfeasibleBoundsError as error:
             if i == 0:
                 raise

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from .._deadline import NEVER, Deadline
 from .._progress import Callback
 from .._types import Array
 from ..dual import Dual, DualResult
@@ -53,15 +54,20 @@ def solve(
     negligible: float = 0.0,
     powers: Array | None = None,
     callback: Callback | None = None,
+    deadline: Deadline = NEVER,
 ) -> DualResult:
     """Solve the dual of the pencil behind ``eigen`` and certify the result. Arguments are taken as valid.
 
     ``floor`` is a value that no feasible mixture falls below: 0 for a covariance, less for an indefinite target. Values
     below ``negligible`` are rounding. ``powers`` of four lead from the units of the pencil to the user's, for messages.
+    Past the ``deadline``, which is looked at between eigen-solves, what was found until then is certified.
     """
-    dual = Dual(eigen, bounds, floor=floor, negligible=negligible)
+    dual = Dual(eigen, bounds, floor=floor, negligible=negligible, deadline=deadline)
     name = choose_solver(dual.m, dual.pencil.n_features, tol) if solver == "auto" else solver
     found = SOLVERS[name](dual, tol=tol, max_iter=max_iter, callback=callback)
-    if dual.proves_infeasible(found.point) and (error := explain_infeasible(dual, names, powers, seed)) is not None:
+    if (
+        dual.proves_infeasible(found.point)
+        and (error := explain_infeasible(dual, found.point.prices, names, powers, seed)) is not None
+    ):
         raise error
     return conclude(dual, found, solver=name, k=k, tol=tol)

@@ -74,9 +74,14 @@ def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback 
         if n_iter - since > PATIENCE:
             stop = Stop.NO_PROGRESS
             break
+        if dual.deadline.passed:
+            stop = Stop.TIME
+            break
         _prune(bundle, small, recent)
         recent.append(point.vectors[:, :1])
         bundle.extend(point.vectors)
+    if stop == Stop.NO_PROGRESS and dual.deadline.passed:
+        stop = Stop.TIME  # programmes were cut short
     return Found(best, lower, factor, n_iter, stop)
 
 

@@ -34,6 +34,8 @@ class Pencil(ABC):
     in_memory: bool = False
     #: Whether combinations have a way of their own to find eigenpairs.
     own_eigenpairs: bool = False
+    #: Vectors that a pass should carry at least: more than 1 where further ones cost little.
+    block: int = 1
 
     def __init__(self, operators: Sequence[CovarianceOperator], n_features: int):
         self.operators = tuple(operators)
@@ -176,7 +178,7 @@ class ComplementPencil(OperatorPencil):
 
     def __init__(self, whole: Pencil, reflector: Array):
         super().__init__([Complement(operator, reflector) for operator in whole.operators], whole.n_features)
-        self._whole, self._reflector = whole, reflector
+        self._whole, self._reflector, self.block = whole, reflector, whole.block
 
     def errors_at(self, vectors: Array, sizes: Array) -> Array:
         return self._whole.errors_at(embed(vectors, self._reflector), sizes)

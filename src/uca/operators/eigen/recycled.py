@@ -47,16 +47,17 @@ class Recycler:
         rest = np.linalg.norm(vectors - self._span.basis @ coefficients, axis=0)
         return self._span.images @ coefficients if np.all(rest <= KNOWN) else None
 
-    def _most_vectors(self, k: int) -> int:
+    def _most_vectors(self, block: int) -> int:
         """How many vectors may be remembered: the whole space if it is small, else what memory allows."""
         size = self._pencil.size
         each = 8.0 * size * (self._pencil.n_backgrounds + 2)
-        return int(min(size, max(6 * (k + 1), min(MOST_VECTORS, MEMORY_BYTES // each))))
+        return int(min(size, max(6 * (block + 1), min(MOST_VECTORS, MEMORY_BYTES // each))))
 
     def top(self, weights: Array, k: int, accuracy: float | None = None, residual: float | None = None) -> Eigenpairs:
         """The ``k`` largest eigenpairs of the weighted sum of the operators, target first."""
-        span, size, most = self._span, self._pencil.size, self._most_vectors(k)
-        n_random, patience = 1 if len(span) else k + 1, PATIENCE if residual is None else LITTLE_PATIENCE
+        block = max(k, self._pencil.block)
+        span, size, most = self._span, self._pencil.size, self._most_vectors(block)
+        n_random, patience = 1 if len(span) else block + 1, PATIENCE if residual is None else LITTLE_PATIENCE
         new = self._random.standard_normal((size, n_random))
         milestone, since, n_passes = np.inf, 0, 0
         while True:
@@ -65,9 +66,10 @@ class Recycler:
             grown = span.extend(new / np.linalg.norm(new, axis=0), independent=1e-3)
             n_passes += 1
             values, coordinates = span.ritz(weights)
-            vectors = span.basis @ coordinates[:, :k]
-            residuals = span.image(weights, coordinates[:, :k]) - vectors * values[:k]
-            sizes = np.linalg.norm(residuals, axis=0)
+            near = span.basis @ coordinates[:, :block]
+            residuals = span.image(weights, coordinates[:, :block]) - near * values[:block]
+            vectors, all_sizes = near[:, :k], np.linalg.norm(residuals, axis=0)
+            sizes = all_sizes[:k]
             scale = max(float(np.abs(values[[0, -1]]).max()), np.finfo(float).tiny)
             error = _eigenvalue_error(values, float(sizes[0]))
             unfinished = _unfinished(values, sizes, scale, accuracy, error) if residual is None else sizes > residual
@@ -81,7 +83,8 @@ class Recycler:
                 loose = accuracy is not None or residual is not None
                 missing = () if loose else tuple(np.flatnonzero(unfinished).tolist())
                 return Eigenpairs(values[:k], vectors, error, loose, missing)
-            new = residuals[:, unfinished]
+            # Those below the pairs that are asked for share the pass, as far as the pencil likes its passes wide.
+            new = residuals[:, np.concatenate([unfinished, all_sizes[k:] > FLOOR * scale])]
 
     def _directly(self, weights: Array, k: int) -> Eigenpairs | None:
         """Eigenpairs of a matrix in memory that is small enough, for solves that converge slowly; they join the span."""

@@ -65,12 +65,27 @@ def backward(chunk: Chunk, weights: Array, origin: Array | None) -> Array:
     return np.asarray(_moved(chunk, origin).T @ weights)
 
 
-def both(chunk: Chunk, vectors: Array, shift: Array, origin: Array | None) -> tuple[Array, Array]:
-    """``X' (X V - shift)`` and the column sums of ``X V - shift``, with X read once; X stands for ``X - origin``."""
+def both(
+    chunk: Chunk, vectors: Array, shift: Array, origin: Array | None, turned: Chunk | None = None
+) -> tuple[Array, Array]:
+    """``X' (X V - shift)`` and the column sums of ``X V - shift``, with X read once; X stands for ``X - origin``.
+
+    ``turned`` is the transpose of the chunk, where it is at hand.
+    """
     moved = _moved(chunk, origin)
     scores = np.asarray(moved @ vectors)
     scores -= shift
-    return np.asarray(moved.T @ scores), scores.sum(axis=0)
+    transpose = moved.T if turned is None or origin is not None else turned
+    return np.asarray(transpose @ scores), scores.sum(axis=0)
+
+
+def transposed(chunk: Chunk) -> Chunk:
+    """The transpose as a view. That of scipy copies a chunk that is itself a view, at every call."""
+    if not sparse.issparse(chunk):
+        return chunk.T
+    view = type(chunk)(chunk.shape, dtype=chunk.dtype).T
+    view.data, view.indices, view.indptr = chunk.data, chunk.indices, chunk.indptr
+    return view
 
 
 def project(X: Chunk, mean: Array, weights: Array) -> Array:

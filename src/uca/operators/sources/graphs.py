@@ -46,7 +46,7 @@ def _client() -> Any:
 
 
 def _watch(client: Any, future: Any) -> Any:
-    """Wait for a result, but not for workers that do not come back."""
+    """Wait for a result, but not for workers that do not come back. An error of a chunk is raised as it is."""
     from distributed import CancelledError, KilledWorker, TimeoutError, wait
 
     last_seen = time.monotonic()
@@ -54,7 +54,7 @@ def _watch(client: Any, future: Any) -> Any:
         while True:
             try:
                 wait(future, timeout=1)
-                return future.result()
+                break
             except TimeoutError:
                 if client.status != "running":
                     raise RuntimeError(f"the dask client is {client.status}: its scheduler is gone") from None
@@ -65,15 +65,19 @@ def _watch(client: Any, future: Any) -> Any:
                         f"no dask worker has been available for {NO_WORKER_SECONDS:.0f} s, so the fit was stopped: start "
                         "workers (perhaps with more memory, or with smaller chunks) and fit again"
                     ) from None
-    except KilledWorker as error:
-        raise RuntimeError(
-            f"dask workers died repeatedly on one task ({error}): they probably ran out of memory. Use smaller "
-            "chunks or give workers more memory."
-        ) from error
+        failed = future.exception() if future.status == "error" else None
+        if failed is None:
+            return future.result()
     except (CancelledError, OSError) as error:
         raise RuntimeError(f"the connection to the dask scheduler was lost during the fit: {error}") from error
     finally:
         client.cancel(future) if client.status == "running" else None
+    if isinstance(failed, KilledWorker):
+        raise RuntimeError(
+            f"dask workers died repeatedly on one task ({failed}): they probably ran out of memory. Use smaller "
+            "chunks or give workers more memory."
+        ) from failed
+    raise failed
 
 
 def grid(array: Any) -> list[list[Any]]:

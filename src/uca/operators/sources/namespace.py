@@ -8,15 +8,15 @@ from typing import Any
 import numpy as np
 import sklearn
 
+from ... import _sklearn
 from ..._containers import is_array_api
+from ..._sklearn import device_of, get_namespace
 from ..._types import Array
 
 
 def namespace(*arrays: Any) -> Any:
     """The namespace that the arrays share; scikit-learn says so where they do not."""
-    from sklearn.utils._array_api import get_namespace
-
-    return get_namespace(*arrays)[0]
+    return get_namespace(*arrays)
 
 
 def to_numpy(array: Any) -> Array:
@@ -25,21 +25,17 @@ def to_numpy(array: Any) -> Array:
         return array
     if hasattr(array, "detach"):  # PyTorch: off the graph
         array = array.detach()
-    from sklearn.utils._array_api import _convert_to_numpy
-
     with sklearn.config_context(array_api_dispatch=True):
-        return np.asarray(_convert_to_numpy(array, namespace(array)))
+        return _sklearn.to_numpy(array, namespace(array))
 
 
 def like(array: Array, reference: Any, dtype: Any = None) -> Any:
     """A numpy array in the namespace and on the device of ``reference``, of the same type where the device has it."""
-    from sklearn.utils._array_api import device
-
     xp, values = namespace(reference), np.ascontiguousarray(array)
     try:
-        return xp.asarray(values, dtype=dtype, device=device(reference))
+        return xp.asarray(values, dtype=dtype, device=device_of(reference))
     except TypeError:  # Apple's MPS has no float64
-        return xp.asarray(values.astype(np.float32), dtype=dtype, device=device(reference))
+        return xp.asarray(values.astype(np.float32), dtype=dtype, device=device_of(reference))
 
 
 def check_namespace(X: Any, fitted: Any, method: str) -> None:
@@ -48,9 +44,7 @@ def check_namespace(X: Any, fitted: Any, method: str) -> None:
         return
     if not sklearn.get_config()["array_api_dispatch"]:
         return
-    from sklearn.utils._array_api import device
-
-    if not is_array_api(X) or namespace(X) is not namespace(fitted) or device(X) != device(fitted):
+    if not is_array_api(X) or namespace(X) is not namespace(fitted) or device_of(X) != device_of(fitted):
         raise ValueError(
             f"Inputs passed to {method}() must use the same namespace and the same device as those passed to fit()."
         )

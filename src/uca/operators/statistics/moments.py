@@ -9,16 +9,18 @@ widened to float64 a block at a time, so its products lose nothing.
 from __future__ import annotations
 
 import os
-import zipfile
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from scipy import sparse
 
+from ..._claims import check_npz
 from ..._containers import float_dtype
 from ..._files import new_file
+from ..._guard import Refusal, check_file, guarded
 from ..._memory import check_matrices_fit
 from ..._threads import in_lanes
 from ..._types import Array
@@ -27,7 +29,7 @@ from .blocks import BLOCK_BYTES, PARALLEL_BYTES, center_block, divisor, lanes_wi
 from .standard import is_finite
 
 
-@dataclass(eq=False)
+@dataclass(eq=False, repr=False)
 class Moments:
     """Number of rows, mean and scatter matrix of a table; they can be added to, merged and saved.
 
@@ -66,6 +68,9 @@ class Moments:
     dtype: np.dtype = np.dtype(np.float64)  # noqa: RUF009  (a dtype cannot change)
     columns: list[Any] | None = None
     rest: Array | None = None
+
+    def __repr__(self) -> str:
+        return f"Moments({self.n} rows, {len(self.mean)} features, {self.dtype})"
 
     @property
     def squares(self) -> Array:
@@ -163,16 +168,15 @@ class Moments:
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> Moments:
         """Read what :meth:`save` wrote. Nothing in the file is executed."""
-        try:
-            with np.load(path, allow_pickle=False) as file:
+        place = Path(path)
+        check_file(place, "moments")
+        with guarded(place, "a file of moments written by Moments.save"):
+            check_npz(place)
+            with np.load(place, allow_pickle=False) as file:
                 n, mean, scatter, dtype = int(file["n"]), file["mean"], file["scatter"], np.dtype(str(file["dtype"]))
                 columns = file["columns"].tolist() if "columns" in file else None
                 rest = file.get("rest")
-        except (KeyError, ValueError, TypeError, EOFError, zipfile.BadZipFile):
-            raise ValueError(f"{os.fspath(path)} is not a file of moments written by Moments.save") from None
-        shapes = {mean.shape, mean.shape if rest is None else rest.shape}
-        if mean.ndim != 1 or scatter.shape != (len(mean), len(mean)) or len(shapes) > 1 or n < 0:
-            raise ValueError(f"{os.fspath(path)} holds moments of inconsistent shapes {mean.shape}, {scatter.shape}")
+            _check_parts(n, mean, scatter, rest, dtype)
         return cls(n, mean, scatter, dtype, columns, rest)
 
     def _add_block(self, block: Any, buffer: Array) -> None:
@@ -195,3 +199,17 @@ class Moments:
         self.mean, lost = two_sum(self.mean, shift * (n / (self.n + n)))
         self.rest = own + lost
         self.n += n
+
+
+def _check_parts(n: int, mean: Array, scatter: Array, rest: Array | None, dtype: np.dtype[Any]) -> None:
+    """Refuse parts of a file that are not numbers or do not fit together."""
+    floats = all(isinstance(part, np.ndarray) and part.dtype.kind == "f" for part in (mean, scatter))
+    if (
+        not floats
+        or dtype.kind != "f"
+        or not (rest is None or (isinstance(rest, np.ndarray) and rest.dtype.kind == "f"))
+    ):
+        raise Refusal("it does not hold numbers where Moments.save writes them")
+    shapes = {mean.shape, mean.shape if rest is None else rest.shape}
+    if mean.ndim != 1 or scatter.shape != (len(mean), len(mean)) or len(shapes) > 1 or n < 0:
+        raise Refusal(f"it holds moments of inconsistent shapes {mean.shape}, {scatter.shape}")

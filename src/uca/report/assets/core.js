@@ -50,7 +50,7 @@ R.make = (tag, properties, ...children) => {
 R.csv = (rows) => {
   const cell = (value) => {
     let text = String(value);
-    if (typeof value === "string" && /^[=+\-@\t\r]/.test(text)) text = "'" + text;
+    if (typeof value === "string" && /^[=+\-@\t\r\n]/.test(text) && !/^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i.test(text)) text = "'" + text;
     return /[",\n\r]/.test(text) ? '"' + text.replace(/"/g, '""') + '"' : text;
   };
   return rows.map((row) => row.map(cell).join(",")).join("\r\n") + "\r\n";

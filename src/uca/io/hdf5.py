@@ -1,0 +1,83 @@
+"""HDF5 files, looked at before the library reads them.
+
+Promises: a file that passes begins as HDF5 files do, and the places where it keeps text are such that the library gets to
+their end: a heap of text with an item of no length would be read for ever. :func:`check_content` refuses data that does not
+fit in memory, and types of which damaged ones end the process.
+"""
+
+from __future__ import annotations
+
+import mmap
+import struct
+from pathlib import Path
+from typing import Any
+
+from .._claims import check_memory
+from .._guard import AGAIN, Refusal
+
+MAGIC = b"\x89HDF\r\n\x1a\n"
+HEAP = b"GCOL"
+_HEAD, _ITEM = struct.Struct("<4sB3xQ"), struct.Struct("<HH4xQ")
+
+
+def check_hdf5(path: Path) -> None:
+    """Check the beginning of a file and its heaps of text."""
+    with path.open("rb") as stream, mmap.mmap(stream.fileno(), 0, access=mmap.ACCESS_READ) as data:
+        if data[: len(MAGIC)] != MAGIC:
+            raise Refusal(f"it does not begin as HDF5 files do: it is damaged, or not what its name says; {AGAIN}")
+        place = data.find(HEAP) if _bytes_of_lengths(data) == 8 else -1
+        while place >= 0:
+            if place % 8 == 0:
+                _check_heap(data, place)
+            place = data.find(HEAP, place + 1)
+
+
+def _bytes_of_lengths(data: mmap.mmap) -> int:
+    """How many bytes the file takes for a length; every version since 1998 writes 8."""
+    return data[14 if data[8] < 2 else 10] if len(data) > 14 else 0
+
+
+def _check_heap(data: mmap.mmap, place: int) -> None:
+    """A heap is a head and items; each has a length, and item 0 is what is free."""
+    if place + _HEAD.size > len(data):
+        return
+    _, version, size = _HEAD.unpack_from(data, place)
+    end = place + size
+    if version != 1 or end > len(data):
+        return  # not a heap, or one that the library refuses
+    at = place + _HEAD.size
+    while at + _ITEM.size <= end:
+        index, _, length = _ITEM.unpack_from(data, at)
+        step = length if index == 0 else _ITEM.size + -(-length // 8) * 8
+        if step < _ITEM.size:
+            raise Refusal(f"the place where it keeps its text is damaged; {AGAIN}")
+        at += step
+
+
+def check_content(file: Any) -> None:
+    """Refuse a file with a dataset that does not fit in memory, or with values of a type that is not safe to read."""
+    import h5py
+
+    def check(name: str, item: Any) -> None:
+        for attribute in item.attrs:
+            _check_type(item.attrs.get_id(attribute).get_type(), name)
+        if isinstance(item, h5py.Dataset):
+            _check_type(item.id.get_type(), name)
+            n_values = item.size or 0  # of None, which has no shape, it is None too
+            check_memory(n_values * item.dtype.itemsize, f"{name!r} in it claims {item.shape} values")
+
+    check("/", file)
+    file.visititems(check)
+
+
+def _check_type(kind: Any, name: str) -> None:
+    """Values of varying length are text in files of AnnData; the library reads any other from where nothing is."""
+    from h5py import h5t
+
+    if kind.get_class() == h5t.VLEN:
+        raise Refusal(f"{name!r} in it has values of varying length that are not text: it is damaged; {AGAIN}")
+    if kind.get_class() == h5t.COMPOUND:
+        for i in range(kind.get_nmembers()):
+            _check_type(kind.get_member_type(i), name)
+    elif kind.get_class() == h5t.ARRAY:
+        _check_type(kind.get_super(), name)
