@@ -51,12 +51,20 @@ def example(tmp_path_factory):
     return model, frame, labels, path
 
 
-class Opened:
-    """A page with what it logged and what it asked the network for."""
+#: Holds the unpacking of the drawing library until the test calls ``unpack()``.
+HELD = """const held = new Promise((resolve) => (window.unpack = resolve));
+    const text = Response.prototype.text;
+    Response.prototype.text = async function () { await held; return text.call(this); };"""
 
-    def __init__(self, browser, path, policy=None, **options):
+
+class Opened:
+    """A page with what it logged and what it asked the network for; ``early`` is called before the plots can be drawn."""
+
+    def __init__(self, browser, path, policy=None, early=None, **options):
         self.context = browser.new_context(**{"viewport": {"width": 1240, "height": 900}, **options})
         self.page = self.context.new_page()
+        if early:
+            self.page.add_init_script(HELD)
         self.problems, self.requests = [], []
         self.page.on("console", lambda message: self.problems.append(message.text))
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
@@ -67,6 +75,9 @@ class Opened:
             headers = {"content-type": "text/html; charset=utf-8", "content-security-policy": policy}
             self.page.route("**/*", lambda route: route.fulfill(body=path.read_bytes(), headers=headers))
             self.page.goto("http://report.invalid/")
+        if early:
+            early(self.page)
+            self.page.evaluate("unpack()")
         self.page.wait_for_selector("html[data-ready=yes]", timeout=60_000)
 
     def points(self):
@@ -141,6 +152,38 @@ def test_scatter_shows_the_scores_and_the_slider_moves_them_to_pca(opened, examp
     opened.page.click("#to-optimum")
     opened.page.wait_for_function("R.scatter.position === 10")
     np.testing.assert_allclose(opened.points(), scores[:, :2], rtol=1e-5, atol=1e-6)
+
+
+def test_a_page_that_is_used_before_its_plots_are_unpacked(browser, example):
+    def early(page):
+        page.emulate_media(color_scheme="dark")
+        page.click("#theme")
+        page.click("#theme")
+        page.focus("#contrast")
+        page.keyboard.press("Home")
+        page.click("text=Zoom")
+        page.select_option("#pick-x", "1")
+        page.select_option("#pick-loading", "1")
+        page.fill("#find", "cell 1")
+        page.click("#reset")
+        page.click("#picture")
+        assert not page.evaluate("'Plotly' in window")
+
+    opened = Opened(browser, example[3], early=early)
+    opened.page.wait_for_function("R.scatter.position === 0 && document.getElementById('path').data")
+    opened.page.wait_for_timeout(300)
+    assert opened.problems == []
+    assert opened.page.evaluate("document.getElementById('scatter').layout.dragmode") == "zoom"
+    assert opened.page.inner_text("#theme") == "Light"
+    for box in ("scatter", "bars", "top", "path", "held-out"):
+        assert opened.page.locator(f"#{box} svg.main-svg").count() > 0
+    waited = opened.points()
+    late = Opened(browser, example[3])
+    late.page.select_option("#pick-x", "1")
+    late.slide("Home", 0)
+    np.testing.assert_allclose(waited, late.points(), rtol=1e-6, atol=1e-9)
+    for each in (opened, late):
+        each.context.close()
 
 
 def test_points_pass_through_places_between_the_steps(opened):

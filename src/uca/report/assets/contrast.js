@@ -105,7 +105,7 @@
           ...bounds.map((bound) => ({ x: 1, xref: "paper", xanchor: "right", y: bound, yanchor: "bottom", text: "bound", showarrow: false, font: { size: 11, color: R.variable("--warn") } })),
         ],
       });
-      return Plotly.react(chart, traces, layout, R.config);
+      return R.plot(chart, traces, layout);
     };
     R.parts.push(() => {
       describe();

@@ -111,6 +111,10 @@ R.colour = (i) => R.palettes[R.theme()][i % R.palettes.light.length];
 R.grey = (i) => R.greys[R.theme()][i % 3];
 R.variable = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
 
+// The library that draws is unpacked while the page can already be used: what is drawn before waits for it, in order.
+R.library = new Promise((resolve) => (R.libraryStarted = resolve));
+R.plot = (box, traces, layout) => R.library.then(() => Plotly.react(box, traces, layout, R.config));
+
 // Parts of the page register how they draw; all draw again when the theme changes.
 R.parts = [];
 R.redraw = () => {

@@ -45,7 +45,7 @@ if (R.data.heldOut) {
       xaxis: R.axis({ title: several ? undefined : { text: narrow ? "component, and its p-value" : "", font: { size: 13, color: R.variable("--soft") } }, tickvals: several ? undefined : all.map((c) => c + 1), ticktext: several ? undefined : ticks, tickangle: 0, range: [0.45, k + 0.55], fixedrange: true, showgrid: false, zeroline: false }),
       yaxis: R.axis({ title: { text: "variance on held-out rows", font: { size: 13, color: R.variable("--soft") } }, range: [0, 1.08 * Math.max(...heldOut.high.flat())], fixedrange: true }),
     });
-    return Plotly.react(box, traces, layout, R.config);
+    return R.plot(box, traces, layout);
   };
   R.parts.push(draw);
 }

@@ -41,7 +41,7 @@
       xaxis: R.axis({ range: [low && low - pad, high && high + pad], fixedrange: true, title: { text: byPattern() ? `change of the feature with ${R.component(c)} (pattern)` : `loading on ${R.component(c)}`, font: { size: 13, color: R.variable("--soft") } } }),
       yaxis: R.axis({ tickvals: chosen.map((_, i) => i), ticktext: chosen.map((i) => R.plain(R.short(data.features[i], narrow ? 18 : 34))), fixedrange: true, showgrid: false, zeroline: false }),
     });
-    return Plotly.react(box, [trace], layout, R.config);
+    return R.plot(box, [trace], layout);
   };
   pick.addEventListener("change", () => {
     drawTop();

@@ -54,7 +54,7 @@
   for (const radio of document.querySelectorAll('input[name="mode"]')) {
     radio.addEventListener("change", () => {
       S.mode = radio.value;
-      Plotly.relayout(R.element("scatter"), { dragmode: S.mode });
+      if (R.element("scatter").data) Plotly.relayout(R.element("scatter"), { dragmode: S.mode });
     });
   }
   const overlay = R.element("overlay");
@@ -94,6 +94,7 @@
       return;
     }
     R.element("scatter").replaceChildren();
+    R.libraryStarted();
     await R.redraw();
     document.documentElement.dataset.ready = "yes";
     let width = window.innerWidth, wait = null;

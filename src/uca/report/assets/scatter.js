@@ -220,12 +220,13 @@
     const now = coordinates(S.position);
     S.ranges = now.ranges;
     S.curves = backFirst(order());
-    return quietly(() => Plotly.react(box, S.traces(now), layout(), R.config).then(S.listen));
+    return quietly(() => R.plot(box, S.traces(now), layout()).then(S.listen));
   };
 
   // Only positions change: the cheap way, for the slider.
-  let busy = Promise.resolve();
+  let busy = R.library;
   S.move = () => {
+    if (!box.data) return S.draw();
     const { x, y, ranges } = coordinates(S.position);
     S.ranges = ranges;
     const named = (component) => S.axisTitle(component, S.position, S.titled.brief);
@@ -237,13 +238,14 @@
 
   // Changes of our own, one after another, whose events are not the user's. The outline of a lasso goes: points move.
   const quietly = (change) => {
-    busy = busy.then(() => {
+    const done = busy.then(() => {
       S.quiet = true;
       return change();
     }).finally(() => (S.quiet = false));
-    return busy;
+    busy = done.catch(() => {}); // one that fails does not stop those after it
+    return done;
   };
-  S.mark = () => quietly(() => Plotly.update(box, { selectedpoints: S.curves.map(selectedOf) }, { selections: [] }));
+  S.mark = () => (box.data ? quietly(() => Plotly.update(box, { selectedpoints: S.curves.map(selectedOf) }, { selections: [] })) : S.draw());
 
   let listening = false;
   S.listen = () => {

@@ -45,7 +45,7 @@
       xaxis: R.axis({ tickvals: several ? undefined : variance.target.map((_, c) => c + 1), ticktext: several ? undefined : variance.ratio.map((share, c) => narrow ? `${R.component(c)}<br>${(100 * share).toFixed(1)} %` : `${R.component(c)}<br>${(100 * share).toFixed(1)} % of target`), range: [0.45, k + 0.55], fixedrange: true, showgrid: false }),
       yaxis: R.axis({ title: { text: "variance", font: { size: 13, color: R.variable("--soft") } }, rangemode: "tozero", fixedrange: true }),
     });
-    return Plotly.react(box, traces, layout, R.config);
+    return R.plot(box, traces, layout);
   };
   R.parts.push(draw);
 }
