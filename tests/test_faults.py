@@ -28,6 +28,7 @@ pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits a
 PROGRAM = [sys.executable, "-m", "uca.cli"]
 HERE = {**os.environ, "PYTHONPATH": str(Path(uca.__file__).parents[1])}
 HERE.pop("COVERAGE_PROCESS_CONFIG", None)  # what is measured would be written to the disk that is full
+HERE.pop("PYTHONUNBUFFERED", None)  # it hides what happens to results that standard output does not take
 FIT = ["fit", "target.csv", "-b", "one.csv", "-o", "out", "--no-report"]
 WHOLE = {"scores.csv", "components.csv", "model.skops", "methods.txt", "summary.json"}
 
@@ -220,15 +221,34 @@ def test_full_disk(tables):
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
-def test_standard_output_on_a_full_disk(tables):
+@pytest.mark.parametrize(
+    "command", [["transform", "out", "target.csv"], ["transform", "out", "target.csv", "--json"], ["info", "out"]]
+)
+def test_standard_output_on_a_full_disk(tables, command):
+    """One line, once: the stream keeps what was not written, and would fail again when the program ends."""
     good(*FIT)
+    assert on_a_full_disk([*PROGRAM, *command]) == (1, "uca: [Errno 28] No space left on device\n")
+
+
+UNFLUSHED = """
+from uca.cli import app
+@app.command()
+def told():
+    print("scores")
+app(prog_name="uca")
+"""
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_results_that_wait_for_a_full_disk(tables):
+    """A command that did not flush what it printed has failed as well."""
+    assert on_a_full_disk([sys.executable, "-c", UNFLUSHED, "told"]) == (1, "uca: [Errno 28] No space left on device\n")
+
+
+def on_a_full_disk(command: list[str]) -> tuple[int, str]:
     with open("/dev/full", "w") as full:
-        done = subprocess.run(
-            [*PROGRAM, "transform", "out", "target.csv"], stdout=full, stderr=subprocess.PIPE, text=True, env=HERE
-        )
-    assert done.returncode != 0
-    assert "No space left on device" in done.stderr
-    assert "Traceback" not in done.stderr
+        done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=HERE)
+    return done.returncode, done.stderr
 
 
 def test_two_writers(tables):
@@ -308,15 +328,27 @@ def test_unreadable_files(tables, kind, monkeypatch):
 
 def test_closed_standard_output(tables):
     """As in ``uca fit … | head``: no traceback, and the files are there."""
+    told = into_a_closed_pipe(FIT)
+    assert "Traceback" not in told
+    assert "Exception ignored" not in told
+    assert_whole()
+
+
+@pytest.mark.parametrize("command", [["transform", "out", "target.csv"], ["info", "out", "--json"]])
+def test_a_reader_that_has_seen_enough(tables, command):
+    """As in ``uca transform … | head``: that is no error of the user."""
+    good(*FIT)
+    assert into_a_closed_pipe(command) == ""
+
+
+def into_a_closed_pipe(command: list[str]) -> str:
+    """Standard error of the program."""
     reader, writer = os.pipe()
     os.close(reader)
     try:
-        done = subprocess.run([*PROGRAM, *FIT], stdout=writer, stderr=subprocess.PIPE, text=True, env=HERE)
+        return subprocess.run([*PROGRAM, *command], stdout=writer, stderr=subprocess.PIPE, text=True, env=HERE).stderr
     finally:
         os.close(writer)
-    assert "Traceback" not in done.stderr
-    assert "Exception ignored" not in done.stderr
-    assert_whole()
 
 
 def test_narrow_terminal(tables):

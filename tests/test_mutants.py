@@ -211,9 +211,9 @@ assert reach is not None, made.log()
 print(sorted(reach["seconds"]), reach["lines"]["src/toy.py"])
 print(made.run(lambda: failures(["tests/test_toy.py::test_bad", "tests/test_toy.py::test_one"]), 60))
 print(made.run(lambda: failing(["tests/test_toy.py::test_one"]), 60))
-for text in ("def one():\\n    return 2\\n", "def one():\\n    while True:\\n        pass\\n"):
+for text, seconds in (("def one():\\n    return 2\\n", 60), ("def one():\\n    while True:\\n        pass\\n", 1)):
     with made.holding("src/toy.py", text):
-        print(made.run(lambda: failing(["tests/test_toy.py::test_one"]), 1))
+        print(made.run(lambda: failing(["tests/test_toy.py::test_one"]), seconds))
 print(made.run(lambda: failing(["tests/test_toy.py::test_one"]), 60))
 """
 

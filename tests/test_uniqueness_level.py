@@ -8,13 +8,25 @@ from benchmarks.inference import sceptic, truths
 from scipy import sparse, stats
 
 from uca import UCA, _memory
-from uca.inference import stacked, uniqueness_test
+from uca.inference import stacked, uniqueness, uniqueness_test
 from uca.inference.cautions import ALIKE, _neighbours, by_subject
 from uca.inference.heldout import held_out
+from uca.inference.parallel import streams
 from uca.inference.relabelled import _as_z, _differences, _Layout, relabelled_z
 from uca.inference.rows import ScaledRows
+from uca.inference.sample import check_sample
 from uca.inference.stacked import StackedRows
-from uca.inference.uniqueness import MOST_SPLITS, ROUND, spread
+from uca.inference.uniqueness import (
+    MOST_SPLITS,
+    OPEN,
+    ROUND,
+    judge,
+    measure,
+    measure_halves,
+    model_of_halves,
+    spread,
+    together,
+)
 
 
 def studentised_by_hand(first, second, direction, scale):
@@ -196,6 +208,54 @@ class TestExchangedLabels:
         assert _as_z(-5.0, others) < -2
 
 
+class TestComponentsWhoseLabelsAreExchanged:
+    """Those that could be called unique without it; the others keep their p-value, which is above OPEN."""
+
+    def sample_and_model(self, rng, strength=3.0):
+        target, background = rng.normal(size=(60, 6)), rng.normal(size=(50, 6))
+        target[:, 0] *= strength
+        sample = check_sample(target, {"a": background, "b": rng.normal(size=(40, 6))})
+        return sample, model_of_halves(UCA(scale=False), 3, sample)
+
+    def test_as_if_all_were(self, rng):
+        sample, model = self.sample_and_model(rng)
+        found = measure(sample, model, 4, 0.05, 0)
+        none, every = (
+            together([measure_halves(seed, sample, model, exchanged=n) for seed in streams(0, 4)]) for n in (0, 3)
+        )
+        here = int(np.sum(judge(none, sample).pvalues <= OPEN))
+        assert 1 <= here < 3
+        np.testing.assert_array_equal(found.z[:, :, :here], every.z[:, :, :here])
+        np.testing.assert_array_equal(found.z[:, :, here:], none.z[:, :, here:])
+        assert not np.array_equal(every.z[:, :-1, :here], none.z[:, :-1, :here])  # it matters
+        np.testing.assert_array_equal(found.log_variance, every.log_variance)
+
+    def test_verdicts_are_those_of_exchanging_all(self):
+        for seed in range(12):
+            sample, model = self.sample_and_model(np.random.default_rng(seed), 1.0 + seed / 6)
+            found = judge(measure(sample, model, 3, 0.05, seed), sample).pvalues
+            every = judge(together([measure_halves(i, sample, model, exchanged=3) for i in streams(seed, 3)]), sample)
+            np.testing.assert_array_equal(found <= OPEN, every.pvalues <= OPEN)
+            np.testing.assert_array_equal(found[found <= OPEN], every.pvalues[found <= OPEN])
+
+    def test_all_that_the_level_concerns(self, rng):
+        sample, model = self.sample_and_model(rng)
+        every = together([measure_halves(seed, sample, model, exchanged=3) for seed in streams(0, 2)])
+        np.testing.assert_array_equal(measure(sample, model, 2, 1 - 1e-9, 0).z, every.z)
+
+    @pytest.mark.parametrize("seed", range(6))
+    def test_made_up_for_in_halvings_that_went_before(self, seed, monkeypatch):
+        # Rounds of one halving: what the first leaves open, later ones may not.
+        monkeypatch.setattr(uniqueness, "ROUND", 1)
+        monkeypatch.setattr(uniqueness, "MOST_SPLITS", 6)
+        monkeypatch.setattr(uniqueness, "settled", lambda *_: False)
+        sample, model = self.sample_and_model(np.random.default_rng(seed), 1.2)
+        found = measure(sample, model, "auto", 0.05, seed)
+        every = together([measure_halves(i, sample, model, exchanged=3) for i in streams(seed, 6)])
+        could_be = judge(found, sample).pvalues <= OPEN
+        np.testing.assert_array_equal(found.z[:, :, could_be], every.z[:, :, could_be])
+
+
 class TestMeanOfHalves:
     def test_variance_is_at_most_that_of_the_proof(self):
         found = truths.limit(0.1, truths.Known({}, lambda results: None))
@@ -221,8 +281,10 @@ class TestHalvings:
     def test_more_near_the_level(self):
         rng = np.random.default_rng(0)
         target, background = rng.normal(size=(60, 8)), rng.normal(size=(60, 8))
+        target[:, :2] += 2 * rng.normal(size=(60, 1))
         clear = uniqueness_test(target, background, n_components=1)
         assert clear.n_splits == ROUND
+        assert clear.pvalues[0] < OPEN
         close = uniqueness_test(target, background, n_components=1, alpha=float(clear.pvalues[0]))
         assert ROUND < close.n_splits <= MOST_SPLITS
         assert close.pvalue_errors[0] < clear.pvalue_errors[0]

@@ -17,6 +17,7 @@ import pytest
 
 QUIET = ["-q", "-p", "no:cacheprovider", "-p", "no:xdist", "--no-header", "--tb=line", "--hypothesis-seed=0"]
 QUIET += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # libraries are imported before
+QUIET += ["-p", "no:fast_array_utils"]  # a plugin that comes with scanpy and imports numba in every run
 SHARING = ("import cache", "lru_cache", "scope=")
 
 

@@ -78,6 +78,8 @@ class Program(TyperGroup):
         """Run a command; its exit code."""
         try:
             code = super().main(arguments, prog_name, standalone_mode=False, **extra)
+            if sys.stdout is not None:
+                sys.stdout.flush()  # what it does not take is an error of this command
         except (KeyboardInterrupt, typer.Abort):
             code = INTERRUPTED
         except Exception as error:

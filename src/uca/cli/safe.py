@@ -2,12 +2,14 @@
 
 Promises: a cell of a CSV file that a spreadsheet would take for a formula gets a leading apostrophe, as in the report, and
 :func:`from_cell` gives the name back; numbers stay numbers. No control character of a name reaches a terminal. What standard
-output or a file cannot encode is replaced by ``?``, and that is told once, at the end.
+output or a file cannot encode is replaced by ``?``, and that is told once, at the end. What standard output does not take (a
+full disk, a closed pipe) fails once, in the command, and not again when the program ends.
 """
 
 from __future__ import annotations
 
 import codecs
+import os
 import re
 import sys
 from collections.abc import Iterator
@@ -75,7 +77,24 @@ def replacing_streams() -> Iterator[None]:
         yield
     finally:
         for stream, errors in before:
-            stream.reconfigure(errors=errors)
+            try:
+                stream.reconfigure(errors=errors)
+            except OSError:  # it writes first what is left; that this fails was told by the command
+                drop_unwritten(stream)
+                stream.reconfigure(errors=errors)
+
+
+def drop_unwritten(stream: Any) -> None:
+    """Empty a stream of what a full disk or a closed pipe did not take; else every flush tries again, also at the end."""
+    handle = stream.fileno()
+    itself, nowhere = os.dup(handle), os.open(os.devnull, os.O_WRONLY)
+    try:
+        os.dup2(nowhere, handle)
+        stream.flush()
+    finally:
+        os.dup2(itself, handle)
+        os.close(itself)
+        os.close(nowhere)
 
 
 def tell_replaced(*, complete: bool) -> None:

@@ -75,8 +75,12 @@ def held_out(
     center: bool,
     scale: bool | str,
     rng: np.random.Generator | None = None,
+    exchanged: int | None = None,
 ) -> HeldOut:
-    """Measure components, (k, p), on rows of every dataset, target first; with ``rng``, z by exchanged labels counts too."""
+    """Measure components, (k, p), on rows of every dataset, target first.
+
+    With ``rng``, z by exchanged labels counts too, for the leading ``exchanged`` components (None: for all).
+    """
     whose = ["the target", *(f"background {j}" for j in range(1, len(rows)))]
     filled = [completed_rows(part, f"the held-out half of {name}") for part, name in zip(rows, whose, strict=True)]
     pairs = list(zip(rows, filled, strict=True))
@@ -85,17 +89,45 @@ def held_out(
     if any(part.pulled for part in sets):
         sets = [scaled(*pair, center=center, pull=False) for pair in pairs]
         found = replace(found, z=np.minimum(found.z, _measure(sets, subjects, components, scale).z))
-    if rng is None:
+    if rng is None or exchanged == 0:
         return found
-    if any(part is not None for part in filled):  # labels of rows are exchanged, so rows have to be whole
-        drawn = [rows if part is None else part.drawn(rng) for rows, part in pairs]
-        sets = [ScaledRows(part, center=center, pull=False) for part in drawn]
+    which = slice(exchanged)
+    by_labels = by_exchanged_labels(
+        rows, subjects, components[which], center=center, scale=scale, rng=rng, filled=filled
+    )
+    return replace(found, z=smaller(found.z, by_labels, which))
+
+
+def by_exchanged_labels(
+    rows: Sequence[Any],
+    subjects: Sequence[Array],
+    components: Array,
+    *,
+    center: bool,
+    scale: bool | str,
+    rng: np.random.Generator,
+    filled: Sequence[Any] | None = None,
+) -> Array:
+    """The z of the target against each background, (m, k), by exchanged labels (:mod:`.relabelled`).
+
+    ``filled`` holds the laws of values that are missing, from which gaps are drawn: labels of rows are exchanged, so rows
+    have to be whole.
+    """
+    laws = [None] * len(rows) if filled is None else filled
+    whole = [part if law is None else law.drawn(rng) for part, law in zip(rows, laws, strict=True)]
+    sets = [ScaledRows(part, center=center, pull=False) for part in whole]
     directions = np.asarray(components, dtype=float).T
-    by_labels = [
-        relabelled_z((sets[0], part), (subjects[0], codes), directions, scale, rng)
-        for part, codes in zip(sets[1:], subjects[1:], strict=True)
-    ]
-    return replace(found, z=np.minimum(found.z, np.stack([*by_labels, found.z[-1]])))
+    pairs = zip(sets[1:], subjects[1:], strict=True)
+    return np.stack(
+        [relabelled_z((sets[0], part), (subjects[0], codes), directions, scale, rng) for part, codes in pairs]
+    )
+
+
+def smaller(z: Array, by_labels: Array, which: slice) -> Array:
+    """The smaller z: of a :class:`HeldOut`, (m + 1, k), and by exchanged labels of the components ``which``."""
+    out = z.copy()
+    out[:-1, which] = np.minimum(out[:-1, which], by_labels)
+    return out
 
 
 def _measure(sets: Sequence[ScaledRows], subjects: Sequence[Array], components: Array, scale: bool | str) -> HeldOut:

@@ -224,8 +224,9 @@ class _Samples:
     @classmethod
     def of(cls, layout: _Layout, second: Array) -> _Samples:
         inside, single = layout.sums(second) > 0, ~layout.paired[:, np.newaxis]
-        sets = (~inside & single, inside & single)
-        return cls(layout, sets, tuple(np.maximum(member.sum(axis=0), 1) for member in sets))
+        one, other = ~inside & single, inside & single
+        sizes = (np.maximum(one.sum(axis=0), 1), np.maximum(other.sum(axis=0), 1))
+        return cls(layout, (one, other), sizes)
 
     def studentised(self, logs: Array, influence: Array) -> Array:
         """Differences of two logs over their errors; no dataset may claim to vary less, subject for subject, than both."""

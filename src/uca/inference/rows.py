@@ -35,7 +35,7 @@ class ScaledRows:
         self.n, self.centred, self._sparse = n, center, sparse.issparse(rows)
         self.mean = np.asarray(rows.mean(axis=0), dtype=float).ravel() if center else np.zeros(p)
         # Sparse rows stay as they are and their means are subtracted from products.
-        self._rows = rows if self._sparse else np.asarray(rows, dtype=float) - self.mean
+        self._rows: Any = rows if self._sparse else np.asarray(rows, dtype=float) - self.mean
         self._squares = self._squared()
         self.factor, self._pull = np.ones(p), np.ones((n, 1))
         dtype = rows.dtype if rows.dtype.kind == "f" else np.dtype(float)

@@ -91,6 +91,10 @@ class Sample:
         """The chosen rows of every dataset."""
         return tuple(array[chosen] for array, chosen in zip(self.arrays, rows, strict=True))
 
+    def codes(self, rows: Sequence[Array]) -> tuple[Array, ...]:
+        """The subjects of the chosen rows of every dataset."""
+        return tuple(codes[chosen] for codes, chosen in zip(self.subjects, rows, strict=True))
+
     def datasets(self, arrays: Sequence[Any]) -> Datasets:
         """Rows in place of all rows, as an estimator takes them when they are checked."""
         return Datasets(dict(zip((None, *self.names), arrays, strict=True)), self.n_features, self.columns)

@@ -20,6 +20,10 @@ training rows. In the limit of many rows the mean of z over all halves has varia
 *whatever rule chooses the direction* (proof: ``docs/inference.md``), and one pair of halves at most 1: so H random
 halvings have at most ``1/2 + 1/(2 H)``.
 
+What is left out. Exchanging labels is most of the work and can only make a p-value larger. So it waits until the p-value
+without it is ``OPEN`` or below, and is then made up for in every half; components whose p-value stays above, and all after
+them, are not unique in either case.
+
 How many halvings. Another seed gives other halves and another p-value. With ``n_splits="auto"`` halvings are added until
 the random error of p is small beside its distance from ``alpha``, or there are ``MOST_SPLITS``; the result carries the
 error.
@@ -27,8 +31,9 @@ error.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, fields, replace
-from typing import Any
+from typing import Any, TypedDict
 
 import numpy as np
 from scipy.special import ndtr, stdtrit
@@ -41,7 +46,7 @@ from ..estimators.bounded import BoundedTransformer
 from ..means import MeanDifferences, mean_differences_of_rows
 from ..operators.statistics.blocks import divisor
 from .cautions import examine
-from .heldout import HeldOut, held_out
+from .heldout import HeldOut, by_exchanged_labels, held_out, smaller
 from .outcome import PARAMETERS, UniquenessTest
 from .parallel import quietly, run, streams
 from .parameters import check_alpha, check_model, seed_of, takes_gaps
@@ -57,6 +62,7 @@ DEFAULT_COMPONENTS = 5  # components, where no number is given
 AUTO = "auto"
 ROUND = 10  # random halvings at least, and in a step
 MOST_SPLITS = 100  # at most, where their number is not given
+OPEN = 0.5  # p-values above it, without exchanged labels, are left at that
 SURE = 3.0  # random errors between a p-value and the level at which halvings end
 FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives a valid test, a good one is enough
 
@@ -198,37 +204,80 @@ def measure(
 ) -> HeldOut:
     """What all halves say; by tens of halvings where their number is not given, until the p-values are settled."""
     most, step = (MOST_SPLITS, ROUND) if isinstance(n_splits, str) else (n_splits, n_splits)
-    seeds = streams(seed, most)
-    measured: list[tuple[Array, ...]] = []
+    seeds, options = streams(seed, most), _Options(n_jobs=n_jobs, verbose=verbose)
+    # Rows with gaps: to fill them is the work, and must not be done twice.
+    exchanged = model.n_components if sample.incomplete else 0
+    measured: list[Halving] = []
     while True:
         now = seeds[len(measured) : len(measured) + step]
-        measured += run(measure_halves, now, sample, model, order, n_jobs=n_jobs, verbose=verbose, what="halvings")
-        halves = HeldOut(*(np.concatenate(parts) for parts in zip(*measured, strict=True)))
+        measured += run(measure_halves, now, sample, model, order, exchanged, what="halvings", **options)
+        could_be = int(np.sum(judge(together(measured), sample).pvalues <= max(OPEN, alpha)))
+        if could_be > exchanged:
+            pairs = list(zip(seeds[: len(measured)], measured, strict=True))
+            which = slice(exchanged, could_be)
+            measured = run(exchange_halves, pairs, sample, model, which, what="exchanges of labels", **options)
+            exchanged = could_be
+        halves = together(measured)
         if len(measured) == most or settled(judge(halves, sample), alpha):
             return halves
 
 
+class _Options(TypedDict):
+    n_jobs: int | None
+    verbose: bool
+
+
+@dataclass(frozen=True)
+class Halving:
+    """Two halves: what each says about the components that were fitted to the other, and these, (k, p)."""
+
+    found: tuple[HeldOut, ...]
+    components: tuple[Array, ...]
+
+
+def together(halvings: Sequence[Halving]) -> HeldOut:
+    """Arrays of :class:`~.heldout.HeldOut` with a first axis for all halves."""
+    found = [half for halving in halvings for half in halving.found]
+    return HeldOut(*(np.stack([getattr(half, field.name) for half in found]) for field in fields(HeldOut)))
+
+
 def measure_halves(
-    stream: np.random.SeedSequence, sample: Sample, model: BoundedTransformer, order: str = "model"
-) -> tuple[Array, ...]:
-    """One halving, both ways: the arrays of :class:`~.heldout.HeldOut`, with a first axis of 2."""
+    stream: np.random.SeedSequence,
+    sample: Sample,
+    model: BoundedTransformer,
+    order: str = "model",
+    exchanged: int = 0,
+) -> Halving:
+    """One halving, both ways, with labels exchanged for the leading ``exchanged`` components."""
     rng = np.random.default_rng(stream)
+    found, components = [], []
+    for train, test in _both_ways(sample, rng):
+        sample.fit_part(model, train, "a random half of the rows")
+        components.append(chosen(model, order))
+        rows = (sample.take(test), sample.codes(test), components[-1])
+        found.append(held_out(*rows, center=bool(model.center), scale=model.scale, rng=rng, exchanged=exchanged))
+    return Halving(tuple(found), tuple(components))
+
+
+def exchange_halves(
+    halving: tuple[np.random.SeedSequence, Halving], sample: Sample, model: BoundedTransformer, which: slice
+) -> Halving:
+    """The same halving with labels exchanged for more components, as :func:`measure_halves` finds it."""
+    stream, measured = halving
+    rng = np.random.default_rng(stream)
+    found = []
+    for (_, test), half, components in zip(_both_ways(sample, rng), measured.found, measured.components, strict=True):
+        rows = (sample.take(test), sample.codes(test), components[which])
+        by_labels = by_exchanged_labels(*rows, center=bool(model.center), scale=model.scale, rng=rng)
+        found.append(replace(half, z=smaller(half.z, by_labels, which)))
+    return replace(measured, found=tuple(found))
+
+
+def _both_ways(sample: Sample, rng: np.random.Generator) -> tuple[tuple[Sequence[Array], Sequence[Array]], ...]:
+    """Rows to fit and rows to measure, and the same in changed roles."""
     first = halves(sample.subjects, rng)
     sides = (first, tuple(~side for side in first))
-    found = []
-    for train, test in (sides, sides[::-1]):
-        sample.fit_part(model, train, "a random half of the rows")
-        found.append(
-            held_out(
-                sample.take(test),
-                [codes[side] for codes, side in zip(sample.subjects, test, strict=True)],
-                chosen(model, order),
-                center=bool(model.center),
-                scale=model.scale,
-                rng=rng,
-            )
-        )
-    return tuple(np.stack([getattr(part, field.name) for part in found]) for field in fields(HeldOut))
+    return sides, sides[::-1]
 
 
 def chosen(model: BoundedTransformer, order: str) -> Array:

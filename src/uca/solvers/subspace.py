@@ -29,13 +29,15 @@ BOX = 10.0  # limit of prices, in the same units
 GROWTH = 30.0  # of both, where they turn out too small
 LARGEST_BOX = 1e13  # limit of both
 LOOSE_SHARE = 0.05  # error of an iterative eigenvalue, as a share of the distance between the bounds
+FIRST = 8  # eigenvectors of the target to begin with, where more of them cost little: shared factors are among them
 NEAR = 0.4  # share of the tolerance aimed at; the rest is for the proof and for rounding
 PATIENCE = 15  # iterations in which the gap must halve
 
 
 def solve_subspace(dual: Dual, *, tol: float, max_iter: int, callback: Callback | None = None) -> Found:
     """Minimise the dual to a certified relative gap of ``tol``."""
-    best = point = dual.evaluate(np.zeros(dual.m), accuracy=_first_accuracy(dual))
+    k = max(FIRST, dual.n_vectors) if dual.eigen.direct else None
+    best = point = dual.evaluate(np.zeros(dual.m), k=k, accuracy=_first_accuracy(dual))
     unit = max(abs(point.value), np.finfo(float).tiny)
     probe, box = PROBE * unit, BOX * unit
     bundle = Bundle(dual)
