@@ -481,10 +481,11 @@ class TestUniqueness:
     def test_progress(self, rng, caplog):
         target, backgrounds = study(rng, n=20)
         with caplog.at_level("INFO", logger="uca"):
-            uniqueness_test(target, backgrounds, n_components=1, n_splits=20, verbose=True)
-        assert caplog.messages[-1] == "20 of 20 halvings"
-        assert len(caplog.messages) == 10
-        assert re.fullmatch(r"2 of 20 halvings, about \d+ (s|min) left", caplog.messages[0])
+            uniqueness_test(target, backgrounds, n_components=1, n_splits=20, alpha=0.999, verbose=True)  # all are open
+        for told, work in ((caplog.messages[:10], "halvings"), (caplog.messages[10:], "exchanges of labels")):
+            assert told[-1] == f"20 of 20 {work}"
+            assert len(told) == 10
+            assert re.fullmatch(rf"2 of 20 {work}, about \d+ (s|min) left", told[0])
 
     @pytest.mark.parametrize(
         ("change", "error", "message"),

@@ -29,6 +29,7 @@ from uca.solvers.infeasible import _in_conflict, smallest_attainable
 from uca.solvers.lbfgs import solve_lbfgs
 from uca.solvers.lower import _errors, _isotropic, _least_expensive, _mixed, _Spending, certified_lower
 from uca.solvers.projected import (
+    _bracketed,
     _carrying,
     _correct,
     _first_independent,
@@ -214,6 +215,53 @@ def test_sharper_prices_are_sharper():
     prices, factor = _sharpen(TARGET, b, np.array([1.1 + 3e-8, 1.1 - 2e-8]))
     np.testing.assert_allclose(prices, [1.1, 1.1], atol=1e-14)
     np.testing.assert_allclose(factor @ factor.T, np.diag([0.6, 0.4]), atol=1e-9)  # z = (0.2, 0)
+
+
+def _one_background(rng, size):
+    """Near crossings of eigenvalues, where Newton from 0 stops: A diagonal, a background that hardly couples its axes."""
+    coupling = 0.1 * rng.standard_normal((size, size))
+    b = np.diag(rng.gamma(1.0, size=size)) + coupling @ coupling.T
+    return np.diag(np.sort(rng.gamma(2.0, size=size))[::-1]) / 10, b[np.newaxis] / np.trace(b) * size
+
+
+def test_the_price_of_one_background_from_a_bracket(rng):
+    stopped = 0
+    for _ in range(60):
+        a, b = _one_background(rng, rng.integers(3, 12))
+        known = minimize_scalar(lambda w: _value(a, b, np.array([w])), bounds=(0, 20), options={"xatol": 1e-10})  # noqa: B023
+        found = _bracketed(a, b, 20.0)
+        stopped += _newton(a, b, np.zeros(1), 20.0) is None
+        if found is None:  # a kink
+            values = np.linalg.eigvalsh(contrast(a, b, np.array([known.x])))
+            assert values[-1] - values[-2] < 1e-4
+            continue
+        prices, factor = found
+        assert _value(a, b, prices) <= known.fun + 1e-12
+        assert np.sum(factor * (a @ factor)) == pytest.approx(_value(a, b, prices), abs=1e-11)  # the bounds meet
+        assert np.sum(factor * (b[0] @ factor)) <= 1 + 1e-12
+    assert stopped >= 10
+
+
+def test_a_bracket_ends_where_there_is_nothing_to_bracket(rng):
+    a, b = np.diag([3.0, 2.0, 1.0]), np.diag([0.5, 1.0, 1.5])[np.newaxis]
+    prices, factor = _bracketed(a, b, 20.0)  # the first axis keeps the bound
+    np.testing.assert_array_equal(prices, [0.0])
+    np.testing.assert_array_equal(np.abs(factor[:, 0]), [1.0, 0.0, 0.0])
+    assert _bracketed(a, np.diag([1.5, 1.0 + 1e-9, 1.0 + 1e-9])[np.newaxis], 20.0) is None  # no direction keeps it
+    assert _bracketed(a, np.diag([2.0, 0.5, 0.5])[np.newaxis], 20.0) is None  # a kink: two axes have to be mixed
+
+
+def test_with_one_background_programmes_are_for_kinks(rng, monkeypatch):
+    def never(*_, **__):
+        raise AssertionError("a programme where none is needed")
+
+    monkeypatch.setattr("uca.solvers.projected.solve_sdp", never)
+    for _ in range(20):
+        shared = 2 * rng.standard_normal((3, 20))
+        a, b = (
+            np.cov(rng.standard_normal((80, 20)) + rng.standard_normal((80, 3)) @ shared, rowvar=False) for _ in "ab"
+        )
+        assert solve_dual(a, [b]).certificate.gap <= 1e-9
 
 
 def test_where_no_matrix_is_feasible_prices_are_the_probe(rng):

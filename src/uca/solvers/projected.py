@@ -5,7 +5,8 @@ projected dual, and a feasible primal matrix V. Because V lives in the subspace 
 lower bound on the whole optimum. It counts only if V is feasible: trace 1, psd, bounds kept up to rounding.
 
 Where the top eigenvalue is simple, Newton's method on the active prices finds the optimum to machine precision and
-V = uu'. Where it is not, the small semidefinite programme gives prices and V, and V is made feasible exactly.
+V = uu'. On the way it may meet kinks and stop; with one background the price is then bracketed, and Newton goes on from
+there. Elsewhere the small semidefinite programme gives prices and V, and V is made feasible exactly.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+from scipy.optimize import brentq
 
 from .._deadline import NEVER, Deadline
 from .._types import Array
@@ -23,6 +25,11 @@ FEASIBLE = 1e-12  # relative excess over a bound that is rounding, not a violati
 NEWTON_DONE = 1e-13  # KKT residual at which Newton stops
 NEWTON_STEPS = 15
 HALVINGS = tuple(0.5**i for i in range(5))  # a longer line search means a kink is near
+BRACKET_START = 0.03  # first upper end for the price of one background, in units of the norm of A
+BRACKET_GROWTH = 10.0
+BRACKET_CLOSE = 1e-2  # relative width from which Newton goes on
+LEAST_PRICE = 1e-4  # smaller ones are left to Newton
+LEAST = 1e-12  # variance over the bound; less is as good as none
 NEAR_TOP = 1e-5  # eigenvalues this close to the top, relative to the norm of A, belong to a kink
 SHARP = 1e-14  # relative gap inside the subspace that needs no sharpening
 SHARPEN_STEPS = 3
@@ -68,7 +75,7 @@ def solve_projected(
     scale = largest * float(np.linalg.norm(a / largest))  # in two steps: squares of large units would overflow
     scale = max(scale, np.finfo(float).tiny)
     a, start, box = a / scale, start / scale, box / scale
-    smooth = _newton(a, b, start, box)
+    smooth = _newton(a, b, start, box) or (_bracketed(a, b, box) if len(b) == 1 else None)
     prices, factor, lower = (
         _at_kink(a, b, start, box, deadline) if smooth is None else (smooth[0], *_lower(a, b, *smooth))
     )
@@ -210,6 +217,23 @@ def _newton(a: Array, b: Array, prices: Array, box: float) -> tuple[Array, Array
         state = moved
     # Rounding can stop Newton just short of its goal; what it has is then still good to the feasibility tolerance.
     return (state.prices, state.vectors[:, :1]) if state.residual <= FEASIBLE else None
+
+
+def _bracketed(a: Array, b: Array, box: float) -> tuple[Array, Array] | None:
+    """Newton for one price, from near the optimum; None where the optimum is a kink, or beyond the box."""
+
+    def slope(price: float) -> float:  # nearly a straight line, as in :mod:`.root`
+        gradient = _State.at(a, b, np.array([price])).gradient[0]
+        return float(max(1.0 - gradient, LEAST) ** -0.5 - 1.0)
+
+    left, right = 0.0, BRACKET_START
+    while slope(right) < 0:
+        left, right = right, right * BRACKET_GROWTH
+        if left > box:
+            return None
+    near = BRACKET_CLOSE * max(left, LEAST_PRICE)
+    price = left if slope(left) >= 0 else brentq(slope, left, right, xtol=near, rtol=BRACKET_CLOSE)
+    return _newton(a, b, np.array([price]), box)
 
 
 @dataclass(frozen=True)
