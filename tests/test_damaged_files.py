@@ -147,6 +147,7 @@ class TestText:
         refused(
             put(path, "a,b,c\n1,2,3\n4,5"), "t.csv is cut short: its last line, 3, ends after 2 of 3 cells, perhaps in"
         )
+        refused(put(path, "a,b\n1,2\n3"), "t.csv is cut short: its last line, 3, ends after 1 of 2 cells")
         assert not read_table(put(path, "a,b,c\n1,2,3\n4,5,\n7,8,9")).notes  # a cell that is empty is there
 
     def test_bytes_that_are_no_text_far_down(self, tmp_path):

@@ -122,6 +122,31 @@ def test_sentence_of_a_clear_case(data, found):
     assert "t1" in str(found)
 
 
+@pytest.mark.parametrize(
+    ("target", "told"),
+    [
+        ([1.0, 1.5, 2.0, 3.0], "No group of the target varies more than every group of the backgrounds."),
+        ([1.0, 1.5, 2.0, 4.0], "1 group of the target varies more than every group of the backgrounds."),
+        ([1.0, 1.5, 4.0, 5.0], "2 groups of the target vary more than every group of the backgrounds."),
+        ([1.0, 4.0, 5.0, 6.0], "3 groups of the target vary more than every group of the backgrounds."),
+        ([4.0, 5.0, 6.0, 7.0], "Every group of the target varies more than every group of the backgrounds."),
+    ],
+)
+def test_how_many_groups_vary_more_in_words(found, target, told):
+    variances = found.variances.copy()
+    variances[:4, 0, 0], variances[3:, 1, 0] = target, 3.0
+    assert told in dataclasses.replace(found, variances=variances).sentence
+
+
+def test_one_group_is_no_range(found):
+    variances = found.variances.copy()
+    variances[:, 0, 0], variances[:, 1, 0] = np.nan, np.nan
+    variances[0, 0, 0], variances[4:6, 1, 0] = 2.5, [1.0, 2.0]
+    text = dataclasses.replace(found, variances=variances).sentence
+    assert "when they are left out of the fit: 1 of the target 2.5; 2 of 'control' 1 to 2." in text
+    assert "Every group of the target varies more" in text
+
+
 def test_shows_itself(found):
     assert len(repr(found).splitlines()) == 1
     turn = np.degrees(np.arccos(found.cosines[:, 0].min()))

@@ -138,8 +138,11 @@ class LeftOutGroups(Shown):
         if highest is None:
             return [text]
         above = int(np.sum(target > highest))
-        which = "Every group" if above == len(target) else f"{above or 'No'} group{'' if above == 1 else 's'}"
-        verb = "varies" if above in (0, 1, len(target)) else "vary"
+        if above == len(target):
+            which = "Every group"
+        else:
+            which = f"{above} groups" if above > 1 else f"{above or 'No'} group"
+        verb = "vary" if which.endswith("s") else "varies"
         return [text, f"{which} of the target {verb} more than every group of the backgrounds."]
 
     def _between(self, i: int) -> str:
