@@ -288,6 +288,7 @@ class TestSubjects:
         ("groups", "message"),
         [
             ([["a"] * 3, None], "3 labels for target X, which has 40 rows"),
+            ([range(40), [f"{i}" for i in range(20, 50)]], "groups has the labels 20 and '20', which look the same"),
             ([np.arange(40)], "1 sequences for 2 datasets"),
             ({"nobody": np.arange(40)}, "the datasets are 'target' and"),
             (np.arange(7), "groups has 7 labels"),
@@ -445,7 +446,13 @@ class TestUniqueness:
         model = UCA(n_components=7, scale=scale, components=components)
         test = uniqueness_test(target, backgrounds, n_components=2, n_splits=5, model=model)
         assert test.n_unique_ >= 1
-        assert test.parameters == {"center": True, "scale": scale, "bound": "mean", "components": components}
+        assert test.parameters == {
+            "center": True,
+            "scale": scale,
+            "bound": "mean",
+            "bound_on": "rows",
+            "components": components,
+        }
         assert not hasattr(model, "components_")  # nor fitted
         assert model.n_components == 7
 

@@ -9,8 +9,9 @@ from scipy import sparse, stats
 
 from uca import UCA, _memory
 from uca.inference import stacked, uniqueness, uniqueness_test
-from uca.inference.cautions import ALIKE, _neighbours, by_subject
+from uca.inference.cautions import ALIKE, _neighbours, by_subject, copies
 from uca.inference.heldout import held_out
+from uca.inference.outcome import errors_from_level
 from uca.inference.parallel import streams
 from uca.inference.relabelled import _as_z, _differences, _Layout, relabelled_z
 from uca.inference.rows import ScaledRows
@@ -238,6 +239,13 @@ class TestComponentsWhoseLabelsAreExchanged:
             np.testing.assert_array_equal(found <= OPEN, every.pvalues <= OPEN)
             np.testing.assert_array_equal(found[found <= OPEN], every.pvalues[found <= OPEN])
 
+    @pytest.mark.parametrize("order", ["model", "contrast"])
+    def test_where_components_are_not_kept_halves_are_fitted_again(self, rng, order, monkeypatch):
+        sample, model = self.sample_and_model(rng)
+        kept = measure(sample, model, 3, 0.05, 0, order)
+        monkeypatch.setattr(uniqueness, "KEPT", 0)
+        np.testing.assert_array_equal(measure(sample, model, 3, 0.05, 0, order).z, kept.z)
+
     def test_all_that_the_level_concerns(self, rng):
         sample, model = self.sample_and_model(rng)
         every = together([measure_halves(seed, sample, model, exchanged=3) for seed in streams(0, 2)])
@@ -357,6 +365,73 @@ class TestCautions:
         rows = rng.normal(size=(40, 5)), rng.normal(size=(40, 5))
         test = uniqueness_test(*rows, n_splits=1, model=UCA(center=False, components="sequential"))
         assert "not studied by simulation for center=False and components='sequential'" in test.sentence
+
+    def test_settings_that_were_not_studied_in_this_test_of_new_rows(self, rng):
+        rows = rng.normal(size=(40, 5)), rng.normal(size=(40, 5))
+        test = uniqueness_test(*rows, n_splits=1, n_components=1, model=UCA(bound_on="new rows"))
+        assert "not studied by simulation for bound_on='new rows'." in test.sentence
+
+    @pytest.mark.parametrize("make", [np.asarray, sparse.csr_array, lambda rows: rows.astype(np.float32)])
+    def test_copies_in_any_order(self, rng, make):
+        target, background = rng.normal(size=(40, 5)), rng.normal(size=(40, 5))
+        target[rng.permutation(40)[:8]] = target[3]
+        test = uniqueness_test(make(target), {"b": make(background)}, n_splits=1)
+        twice = 40 - len(np.unique(target, axis=0))
+        assert (
+            f"{twice} of 40 rows of the target are copies of other rows: they are not independent, and p-values are too "
+            "small. Remove copies, or give groups."
+        ) in test.cautions
+        assert "count as independent" not in test.sentence
+
+    def test_copies_that_are_none(self, rng):
+        whole = rng.integers(0, 2, size=(60, 3))
+        assert copies(whole) == 0  # they agree by chance
+        assert copies(whole + 0.5) > 40
+        rows = rng.normal(size=(60, 3))
+        rows[7] = rows[5]
+        test = uniqueness_test(rows, rng.normal(size=(60, 3)), n_splits=1)
+        assert test.rows.copies == (1, 0)  # one in sixty changes nothing
+        assert not any("copies" in text for text in test.cautions)
+        again = np.repeat(rows[:20], 2, axis=0)
+        told = uniqueness_test(again, again, groups=[np.arange(40) // 2] * 2, n_splits=1)
+        assert not any("copies" in text for text in told.cautions)  # of one subject
+
+    def test_rows_count_as_independent(self, rng):
+        target, background = rng.normal(size=(40, 5)), rng.normal(size=(40, 5))
+        alone = uniqueness_test(target, background, n_splits=1)
+        assert "Rows count as independent: if several belong to one subject, give groups." in alone.sentence
+        grouped = uniqueness_test(target, background, n_splits=1, groups=[np.arange(40) // 2, np.arange(40) // 2 + 50])
+        assert "independent: " not in grouped.sentence
+
+    def test_one_feature(self, rng):
+        test = uniqueness_test(5 * rng.normal(size=(60, 1)), rng.normal(size=(60, 1)), model=UCA(scale=False))
+        assert test.n_unique_ == 0
+        assert any("With one feature" in text and "scipy.stats.levene" in text for text in test.cautions)
+
+
+def test_more_than_the_background_but_not_than_the_average(rng):
+    """All directions of the target vary as much: none of them stands out, and the sentence says which half was shown."""
+    test = uniqueness_test(5 * rng.normal(size=(60, 5)), rng.normal(size=(60, 5)), model=UCA(scale=False), n_splits=5)
+    assert test.n_unique_ == 0
+    assert test.background_pvalues[0, 0] < 0.001
+    assert test.sentence.startswith(
+        "UC1 varies more in the target than in the background, on rows held out of the fit, but"
+    )
+    assert (
+        "more than an average direction of the target could not be shown, so it is not called unique (" in test.sentence
+    )
+
+
+def test_errors_from_the_level_are_those_of_deviates():
+    # z = 2.17 with an error of 0.25 (as p: 0.015 and 0.0095) is 2.1 errors from 1.645, not 3.7.
+    z, error = 2.17, 0.25
+    p, its = stats.norm.sf(z), stats.norm.pdf(z) * error
+    assert errors_from_level(p, its, 0.05) == pytest.approx((z - stats.norm.isf(0.05)) / error)
+    assert errors_from_level(stats.norm.sf(1.2), stats.norm.pdf(1.2) * error, 0.05) == pytest.approx(
+        0.445 / 0.25, rel=1e-2
+    )
+    assert errors_from_level(0.0, 0.0, 0.05) == np.inf
+    assert errors_from_level(0.04, np.nan, 0.05) == np.inf
 
 
 def test_differences_in_means_are_told(rng):

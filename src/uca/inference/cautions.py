@@ -10,6 +10,8 @@ sentence of the result where it passes a limit.
 - **Dependence.** Rows that follow one another in a time series, or belong to one subject, are alike. If rows are
   independent, their order is arbitrary, and autocorrelations along any direction have standard error ``1 / sqrt(n)``,
   however the direction was found. Where subjects are given, the mean scores of subjects take the place of rows.
+- **Copies.** Rows that occur more than once, in whatever order. Whole numbers (counts, answers) may agree by chance: rows of
+  these do not count. Rows that are merely close, as those of one subject, cannot be told from rows of one kind.
 - **Few rows.** Half of a component's variance in the target lies in one row, or in no more than one row in twenty
   (:mod:`.leverage`).
 """
@@ -20,6 +22,7 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from .._types import Array
 from ..estimators.bounded import BoundedTransformer
@@ -49,12 +52,15 @@ class RowFacts:
         Whether neighbours are more alike than chance makes independent rows.
     leverage : RowLeverage
         Of the target's rows.
+    copies : tuple of int
+        Rows of every dataset that repeat an earlier one.
     """
 
     tails: Array
     autocorrelation: Array
     dependent: Array
     leverage: RowLeverage
+    copies: tuple[int, ...]
 
     @property
     def heavier(self) -> Array:
@@ -76,7 +82,22 @@ def examine(sample: Sample, components: Array, model: BoundedTransformer) -> Row
         autocorrelation=np.stack([r for r, _ in neighbours]),
         dependent=np.stack([far > ALIKE for _, far in neighbours]),
         leverage=leverage_of(scores[0], center=False, prefix=model.component_prefix),
+        copies=tuple(map(copies, sample.arrays)),
     )
+
+
+def copies(rows: Any) -> int:
+    """Rows that repeat an earlier one; 0 where all numbers are whole."""
+    values = rows.data if sparse.issparse(rows) else rows
+    if np.all((values == np.round(values)) | (values != values)):
+        return 0
+    if sparse.issparse(rows):
+        rows = rows.sorted_indices()
+        ends = zip(rows.indptr[:-1], rows.indptr[1:], strict=True)
+        each = {hash((rows.indices[a:b].tobytes(), rows.data[a:b].tobytes())) for a, b in ends}
+    else:
+        each = {hash(row.tobytes()) for row in rows}
+    return int(rows.shape[0] - len(each))
 
 
 def by_subject(scores: Array, codes: Array) -> Array:

@@ -138,10 +138,8 @@ class LeftOutGroups(Shown):
         if highest is None:
             return [text]
         above = int(np.sum(target > highest))
-        if above == len(target):
-            which = "Every group"
-        else:
-            which = f"{above} groups" if above > 1 else f"{above or 'No'} group"
+        some = f"{above} groups" if above > 1 else f"{above or 'No'} group"
+        which = "Every group" if above == len(target) else some
         verb = "vary" if which.endswith("s") else "varies"
         return [text, f"{which} of the target {verb} more than every group of the backgrounds."]
 

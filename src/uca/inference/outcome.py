@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from scipy.special import ndtri
+from scipy.stats import norm
 
 from .._readable import listed
 from .._shown import Finding, Part, Shown, table, text
@@ -13,8 +15,17 @@ from .._types import Array
 from ..means import ELSEWHERE, MeanDifferences
 from .cautions import RowFacts
 
-PARAMETERS = ("center", "scale", "bound", "components", "n_nonzero")  # of the model, that a result depends on
+PARAMETERS = (
+    "center",
+    "scale",
+    "bound",
+    "bound_on",
+    "components",
+    "n_nonzero",
+)  # of the model, that a result depends on
 LEAST_KEPT = 0.5  # of a component, below which the result says that most of it was not tested
+CLOSE = 2.0  # random errors from the level, below which the result says that a p-value is a close call
+COPIES = 0.05  # share of rows that are copies, from which the result says so
 FEW = 30  # rows or subjects below which the result says that they are few
 
 
@@ -52,9 +63,10 @@ class UniquenessTest(Shown):
     order : str
         What the components are counted by: ``"model"`` or ``"contrast"``.
     parameters : dict
-        Those of the model that matter: ``center``, ``scale``, ``bound`` and ``components``.
+        Those of the model that matter: ``center``, ``scale``, ``bound``, ``bound_on`` and ``components``.
     rows : RowFacts
-        What all rows show along the components of a fit to all of them: tails, dependence, rows that carry most of it.
+        What all rows show along the components of a fit to all of them: tails, dependence, copies, and rows that carry
+        most of a component.
     means : MeanDifferences or None
         Large differences in means, which no test of variation sees.
     prefix : str
@@ -122,7 +134,10 @@ class UniquenessTest(Shown):
     @property
     def sentence(self) -> str:
         """The result in words, with its cautions."""
-        return " ".join([self._finding(), *self._details(), *self.cautions])
+        return " ".join([*self._told(), *self.cautions])
+
+    def _told(self) -> list[str]:
+        return [self._finding(), *self._details(), *self._independence()]
 
     def _finding(self) -> str:
         n = self.n_unique_
@@ -130,11 +145,15 @@ class UniquenessTest(Shown):
         others = "the background" if backgrounds == 1 else f"every one of {backgrounds} backgrounds"
         units = ", each dataset standardised by its own SD" if self.parameters["scale"] is True else ""
         more = f"more in the target than in {others}{units}, on rows held out of the fit"
-        found = (
-            f"For no component could it be shown that it varies {more}"
-            if n == 0
-            else f"{self._named(n)} {'varies' if n == 1 else 'vary'} {more}"
-        )
+        if n:
+            found = f"{self._named(n)} {'varies' if n == 1 else 'vary'} {more}"
+        elif self.background_pvalues[0].max() <= self.alpha:
+            found = (
+                f"{self._name(0)} varies {more}, but that it varies more than an average direction of the target could not "
+                "be shown, so it is not called unique"
+            )
+        else:
+            found = f"For no component could it be shown that it varies {more}"
         halvings = f"{self.n_splits} random halving{'' if self.n_splits == 1 else 's'}"
         return f"{found} (level {100 * self.alpha:g} %, {self._sizes()}, {halvings})."
 
@@ -160,11 +179,18 @@ class UniquenessTest(Shown):
             )
         return text
 
+    def _independence(self) -> list[str]:
+        """What the p-values assume, where nothing else says it."""
+        if self.grouped or self.notes or self._dependence() or self._copies():
+            return []
+        return [f"Rows count as independent: if several belong to one subject, give {self.subjects_from}."]
+
     @property
     def cautions(self) -> list[str]:
         """What makes the p-values less certain than they look, one sentence each; empty for most data."""
-        found = [self._undecided(), self._few(), self._unstudied(), self._tails(), self._dependence(), *self._carried()]
-        return [text for text in (*self.notes, *found, self._shifted()) if text]
+        found = [self._undecided(), self._few(), self._one_feature(), self._unstudied(), self._tails()]
+        found += [self._copies(), self._dependence(), *self._carried(), self._shifted()]
+        return [text for text in (*self.notes, *found) if text]
 
     def _shifted(self) -> str:
         """Means that differ: nothing that a test of variation could show."""
@@ -175,7 +201,7 @@ class UniquenessTest(Shown):
         last = min(self.n_unique_, len(self.pvalues) - 1)
         for i in {max(last - 1, 0), last}:
             p, error = self.pvalues[i], self.pvalue_errors[i]
-            if abs(p - self.alpha) <= 2 * error:
+            if errors_from_level(p, error, self.alpha) <= CLOSE:
                 return (
                     f"{self._name(i)} is a close call: p = {p:.2g} with a random error of {error:.1g}, so other "
                     "random halvings may decide otherwise."
@@ -191,13 +217,24 @@ class UniquenessTest(Shown):
             else ""
         )
 
+    def _one_feature(self) -> str:
+        """Every direction is the average one."""
+        return (
+            "With one feature, no direction varies more than an average one, and nothing can be called unique: compare the "
+            "variances, for instance by Levene's test (scipy.stats.levene)."
+            if self.n_features == 1
+            else ""
+        )
+
     def _unstudied(self) -> str:
         """Settings of the model for which the level was not simulated."""
-        told = {"center": True, "bound": "mean", "components": "joint"}
+        told = {"center": True, "bound": "mean", "bound_on": "rows", "components": "joint"}
         if "n_nonzero" in self.parameters:  # studied for components of few features, each of which keeps the bounds
             told["components"] = "sequential"
         other = [
-            f"{name}={self.parameters[name]!r}" for name, usual in told.items() if self.parameters.get(name) != usual
+            f"{name}={self.parameters[name]!r}"
+            for name, usual in told.items()
+            if self.parameters.get(name, usual) != usual
         ]
         return f"The level of the test was not studied by simulation for {' and '.join(other)}." if other else ""
 
@@ -210,6 +247,22 @@ class UniquenessTest(Shown):
             f"Rows of {' and '.join(names)} have heavier tails than the target's: a background whose variance lies in rare "
             f"far rows looks narrower in a sample than it is, and p-values can be too small{units}. Look at the far rows, "
             "or compare more background rows."
+        )
+
+    def _copies(self) -> str:
+        """Rows that are there more than once, as if they were several."""
+        told = [
+            f"{n} of {rows} rows of {name}"
+            for n, rows, name in zip(
+                self.rows.copies, self.n_rows, ("the target", *map(repr, self.background_names)), strict=True
+            )
+            if n >= COPIES * rows
+        ]
+        if self.grouped or not told:
+            return ""
+        return (
+            f"{' and '.join(told)} are copies of other rows: they are not independent, and p-values are too small. Remove "
+            f"copies, or give {self.subjects_from}."
         )
 
     def _dependence(self) -> str:
@@ -287,8 +340,20 @@ class UniquenessTest(Shown):
         return [
             text(title),
             table(header, rows),
-            Finding("top", sentences=(self._finding(), *self._details()), cautions=tuple(self.cautions)),
+            Finding("top", sentences=tuple(self._told()), cautions=tuple(self.cautions)),
         ]
+
+
+def errors_from_level(p: float, error: float, alpha: float) -> float:
+    """How many of its random errors a p-value is away from the level, both as normal deviates; infinite after one halving.
+
+    On the scale of p the error shrinks with p, and p-values below the level would look more certain than those above.
+    """
+    z = float(-ndtri(p))
+    density = float(norm.pdf(z))
+    if not density or not error > 0:
+        return float("inf")
+    return abs(z + float(ndtri(alpha))) * density / error
 
 
 def p_text(value: float) -> str:

@@ -8,7 +8,7 @@ resamples move subjects, never single rows.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -269,4 +269,17 @@ def _codes(
         if any(map(is_missing, part)):
             raise ValueError(f"groups of {label} has missing labels: give every row a subject, or leave such rows out")
         out.append(np.array([known.setdefault(value, len(known)) for value in part]))
+    _refuse_lookalikes(known)
     return tuple(out), tuple(known)
+
+
+def _refuse_lookalikes(known: Iterable[Any]) -> None:
+    """A number in one dataset and its text in another would be two subjects, though they look like one."""
+    seen: dict[str, Any] = {}
+    for value in known:
+        other = seen.setdefault(str(value), value)
+        if other is not value:
+            raise ValueError(
+                f"groups has the labels {other!r} and {value!r}, which look the same and are two subjects: give all labels "
+                "as text, or all as numbers"
+            )

@@ -20,9 +20,10 @@ training rows. In the limit of many rows the mean of z over all halves has varia
 *whatever rule chooses the direction* (proof: ``docs/inference.md``), and one pair of halves at most 1: so H random
 halvings have at most ``1/2 + 1/(2 H)``.
 
-What is left out. Exchanging labels is most of the work and can only make a p-value larger. So it waits until the p-value
-without it is ``OPEN`` or below, and is then made up for in every half; components whose p-value stays above, and all after
-them, are not unique in either case.
+What is left out. Exchanging labels is most of the work, and can only make a z smaller. A p-value above ``OPEN``, one half,
+says that a mean z is below 0; with exchanged labels it is as well. So labels wait until the p-value without them is ``OPEN``
+or below, and are then made up for in every half; components whose p-value stays above, and all after them, are not unique in
+either case.
 
 How many halvings. Another seed gives other halves and another p-value. With ``n_splits="auto"`` halvings are added until
 the random error of p is small beside its distance from ``alpha``, or there are ``MOST_SPLITS``; the result carries the
@@ -47,7 +48,7 @@ from ..means import MeanDifferences, mean_differences_of_rows
 from ..operators.statistics.blocks import divisor
 from .cautions import examine
 from .heldout import HeldOut, by_exchanged_labels, held_out, smaller
-from .outcome import PARAMETERS, UniquenessTest
+from .outcome import PARAMETERS, UniquenessTest, errors_from_level
 from .parallel import quietly, run, streams
 from .parameters import check_alpha, check_model, seed_of, takes_gaps
 from .sample import Sample, check_sample
@@ -63,6 +64,7 @@ AUTO = "auto"
 ROUND = 10  # random halvings at least, and in a step
 MOST_SPLITS = 100  # at most, where their number is not given
 OPEN = 0.5  # p-values above it, without exchanged labels, are left at that
+KEPT = 2**23  # numbers in the components of all halves, up to which they are kept; beyond, halves are fitted again
 SURE = 3.0  # random errors between a p-value and the level at which halvings end
 FIT_TOLERANCE = 1e-4  # of the refits: any direction of the training half gives a valid test, a good one is enough
 
@@ -207,15 +209,16 @@ def measure(
     seeds, options = streams(seed, most), _Options(n_jobs=n_jobs, verbose=verbose)
     # Rows with gaps: to fill them is the work, and must not be done twice.
     exchanged = model.n_components if sample.incomplete else 0
+    keep = 2 * most * model.n_components * sample.n_features <= KEPT
     measured: list[Halving] = []
     while True:
         now = seeds[len(measured) : len(measured) + step]
-        measured += run(measure_halves, now, sample, model, order, exchanged, what="halvings", **options)
+        measured += run(measure_halves, now, sample, model, order, exchanged, keep, what="halvings", **options)
         could_be = int(np.sum(judge(together(measured), sample).pvalues <= max(OPEN, alpha)))
         if could_be > exchanged:
             pairs = list(zip(seeds[: len(measured)], measured, strict=True))
             which = slice(exchanged, could_be)
-            measured = run(exchange_halves, pairs, sample, model, which, what="exchanges of labels", **options)
+            measured = run(exchange_halves, pairs, sample, model, which, order, what="exchanges of labels", **options)
             exchanged = could_be
         halves = together(measured)
         if len(measured) == most or settled(judge(halves, sample), alpha):
@@ -229,10 +232,10 @@ class _Options(TypedDict):
 
 @dataclass(frozen=True)
 class Halving:
-    """Two halves: what each says about the components that were fitted to the other, and these, (k, p)."""
+    """Two halves: what each says about the components that were fitted to the other, and these, (k, p), if they are kept."""
 
     found: tuple[HeldOut, ...]
-    components: tuple[Array, ...]
+    components: tuple[Array | None, ...]
 
 
 def together(halvings: Sequence[Halving]) -> HeldOut:
@@ -247,26 +250,37 @@ def measure_halves(
     model: BoundedTransformer,
     order: str = "model",
     exchanged: int = 0,
+    keep: bool = True,
 ) -> Halving:
     """One halving, both ways, with labels exchanged for the leading ``exchanged`` components."""
     rng = np.random.default_rng(stream)
-    found, components = [], []
+    found, kept = [], []
     for train, test in _both_ways(sample, rng):
-        sample.fit_part(model, train, "a random half of the rows")
-        components.append(chosen(model, order))
-        rows = (sample.take(test), sample.codes(test), components[-1])
+        components = _fitted(sample, model, train, order)
+        rows = (sample.take(test), sample.codes(test), components)
         found.append(held_out(*rows, center=bool(model.center), scale=model.scale, rng=rng, exchanged=exchanged))
-    return Halving(tuple(found), tuple(components))
+        kept.append(components if keep else None)
+    return Halving(tuple(found), tuple(kept))
+
+
+def _fitted(sample: Sample, model: BoundedTransformer, train: Sequence[Array], order: str) -> Array:
+    """Components of a fit to some rows, (k, p)."""
+    return chosen(sample.fit_part(model, train, "a random half of the rows"), order)
 
 
 def exchange_halves(
-    halving: tuple[np.random.SeedSequence, Halving], sample: Sample, model: BoundedTransformer, which: slice
+    halving: tuple[np.random.SeedSequence, Halving],
+    sample: Sample,
+    model: BoundedTransformer,
+    which: slice,
+    order: str = "model",
 ) -> Halving:
     """The same halving with labels exchanged for more components, as :func:`measure_halves` finds it."""
     stream, measured = halving
     rng = np.random.default_rng(stream)
     found = []
-    for (_, test), half, components in zip(_both_ways(sample, rng), measured.found, measured.components, strict=True):
+    for (train, test), half, kept in zip(_both_ways(sample, rng), measured.found, measured.components, strict=True):
+        components = _fitted(sample, model, train, order) if kept is None else kept
         rows = (sample.take(test), sample.codes(test), components[which])
         by_labels = by_exchanged_labels(*rows, center=bool(model.center), scale=model.scale, rng=rng)
         found.append(replace(half, z=smaller(half.z, by_labels, which)))
@@ -340,7 +354,7 @@ def judge(halves: HeldOut, sample: Sample) -> Judged:
 def settled(judged: Judged, alpha: float) -> bool:
     """Whether no p-value that decides is nearer to the level than its random error allows."""
     for p, error in zip(judged.pvalues, judged.errors, strict=True):
-        if abs(p - alpha) <= SURE * error:
+        if errors_from_level(p, error, alpha) <= SURE:
             return False
         if p > alpha:
             break
