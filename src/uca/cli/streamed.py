@@ -1,4 +1,4 @@
-"""Tables that are larger than memory: ``uca fit`` on parquet files, a few rows at a time.
+"""Tables that are larger than memory: ``uca fit`` on parquet, h5ad and zarr files, a few rows at a time.
 
 Promises: the model is that of all rows (means and covariances are merged block by block, as in ``partial_fit``), and
 ``scores.csv`` has all of them. A random sample of rows is kept for the figure. Where an option needs all rows at once, files
@@ -14,15 +14,13 @@ from typing import Any
 
 import numpy as np
 
-from .._guard import guarded
 from .._types import Array
 from ..estimators.base import component_names
 from ..estimators.bounded import BoundedTransformer
 from ..io import Table, match_features
-from ..io.batches import Batches, open_batches, too_large
+from ..io.larger import RowFile, names_in, open_rows, too_large
 from ..io.lines import lines
 from ..io.missing import complaint, not_finite
-from ..io.parquet_text import open_parquet
 from ..operators.statistics.moments import Moments
 from .inputs import Request, Study, named_files, notes_of, own_background
 from .labels import with_labels
@@ -38,7 +36,7 @@ SAMPLE = 20_000  # rows of a table that are drawn
 class Streamed(Study):
     """A study of which only a sample of rows is held; ``moments`` are those of all rows, target first."""
 
-    file: Batches
+    file: RowFile
     moments: tuple[Moments, ...]
 
     @property
@@ -115,9 +113,9 @@ def read_streamed(request: Request) -> Streamed:
     return Streamed(target, dict(zip(names, others, strict=True)), labels, label, notes, batches[0], moments)
 
 
-def _open(path: Path, request: Request, *, labels: bool) -> Batches:
+def _open(path: Path, request: Request, *, labels: bool) -> RowFile:
     columns = request.columns
-    names = _names(path)
+    names = names_in(path)
     if labels and request.labels is not None and request.labels not in names:
         raise usage_error(f"--labels {request.labels}: {path} has no such column, and there is no such file")
     for name in (*columns.drop, *([columns.id] if columns.id not in (None, "none") else [])):
@@ -125,14 +123,9 @@ def _open(path: Path, request: Request, *, labels: bool) -> Batches:
             raise usage_error(f"{path} has no column {name!r}")
     aside = [name for name in (request.labels,) if name in names]
     drop = [name for name in columns.drop if name in names]
-    return open_batches(
+    return open_rows(
         path, id=columns.id if columns.id == "none" or columns.id in names else None, aside=aside, drop=drop
     )
-
-
-def _names(path: Path) -> list[str]:
-    with guarded(path, "parquet"), open_parquet(path) as file:
-        return list(file.schema_arrow.names)
 
 
 @dataclass
@@ -146,7 +139,7 @@ class _Read:
     infinite: int
 
 
-def _read(part: Batches, features: tuple[str, ...], *, texts: bool) -> _Read:
+def _read(part: RowFile, features: tuple[str, ...], *, texts: bool) -> _Read:
     wanted = list(part.head.columns) if texts else []
     chosen = np.sort(np.random.default_rng(0).choice(part.n_rows, min(SAMPLE, part.n_rows), replace=False))
     moments, missing, infinite, done = Moments.empty(len(features)), np.zeros(len(features), dtype=int), 0, 0
@@ -168,7 +161,7 @@ def _read(part: Batches, features: tuple[str, ...], *, texts: bool) -> _Read:
     return _Read(moments, np.concatenate(rows), kept, missing, infinite)
 
 
-def _check_complete(names: list[str], batches: list[Batches], features: tuple[str, ...], read: list[_Read]) -> None:
+def _check_complete(names: list[str], batches: list[RowFile], features: tuple[str, ...], read: list[_Read]) -> None:
     """Refuse infinite and missing values, as for other files."""
     tables, counts = {}, {}
     for i, (name, part, found) in enumerate(zip(names, batches, read, strict=True)):

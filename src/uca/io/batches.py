@@ -16,7 +16,6 @@ import numpy as np
 
 from .._guard import guarded, refusing
 from .._labels import as_text
-from .._memory import available_bytes
 from .._readable import check_unique
 from .._types import Array
 from .columns import find_id
@@ -24,8 +23,6 @@ from .formats import Raw
 from .parquet_text import check_text, open_parquet
 from .table import Table, id_note, split
 
-LIMIT = 4e9  # bytes of numbers that are read at once at most, or
-SHARE = 0.25  # of the free memory: a table is copied while columns are told apart
 HEAD = 10_000  # rows that tell columns apart
 ID_ROWS = 1 << 16  # rows of which ids are looked at together
 BLOCK = 1 << 25  # bytes of numbers in a block
@@ -57,17 +54,6 @@ class Batches:
                 for i, name in enumerate(features):
                     values[:, i] = batch.column(name).to_numpy(zero_copy_only=False)
                 yield values, {name: as_text(batch.column(name).to_pandas()) for name in others}
-
-
-def too_large(paths: Sequence[Path]) -> bool:
-    """Whether files are all parquet, and their numbers together are too many to be read at once."""
-    if not all(path.suffix.lower() == ".parquet" and path.is_file() for path in paths):
-        return False
-    try:
-        n_bytes = sum(map(_number_bytes, paths))
-    except (ImportError, OSError, ValueError):  # the reader says what is wrong
-        return False
-    return n_bytes > min(LIMIT, SHARE * available_bytes())
 
 
 def open_batches(path: Path, *, id: str | None, aside: Collection[str] = (), drop: Collection[str] = ()) -> Batches:
@@ -111,10 +97,17 @@ def _look(path: Path, id: str | None, others: Collection[str]) -> _Look:
         return _Look(schema, n_rows, frame, found, index)
 
 
-def _number_bytes(path: Path) -> float:
+def number_bytes(path: Path) -> float:
+    """Bytes of the numbers of a file."""
     with open_parquet(path) as file:
         columns = sum(_is_number(field.type) for field in file.schema_arrow)
         return 8.0 * columns * float(file.metadata.num_rows)
+
+
+def names_in(path: Path) -> list[str]:
+    """All columns."""
+    with guarded(path, "parquet"), open_parquet(path) as file:
+        return list(file.schema_arrow.names)
 
 
 def _is_number(kind: Any) -> bool:

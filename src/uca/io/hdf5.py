@@ -54,8 +54,8 @@ def _check_heap(data: mmap.mmap, place: int) -> None:
         at += step
 
 
-def check_content(file: Any) -> None:
-    """Refuse a file with a dataset that does not fit in memory, or with values of a type that is not safe to read."""
+def check_content(file: Any, but: str = "") -> None:
+    """Refuse a file with a dataset that does not fit in memory, ``but`` for one, or values of a type not safe to read."""
     import h5py
 
     def check(name: str, item: Any) -> None:
