@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +25,16 @@ def _h5ad(path: Path, _: Reading) -> Raw:
     check_hdf5(path)
     with h5py.File(path, "r") as file:
         check_content(file)
-    return from_anndata(str(path), anndata.read_h5ad(path))
+    with _names_are_checked_later():
+        return from_anndata(str(path), anndata.read_h5ad(path))
+
+
+@contextmanager
+def _names_are_checked_later() -> Iterator[None]:
+    """Around readers of anndata, which warn of names that occur twice: of features it will be an error."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"(Variable|Observation) names are not unique")
+        yield
 
 
 def _zarr(path: Path, _: Reading) -> Raw:
@@ -33,7 +45,9 @@ def _zarr(path: Path, _: Reading) -> Raw:
     whole = path.absolute()  # file:t.zarr is no URL
     store: Any = zarr.open(str(whole), mode="r")
     if store.attrs.get("encoding-type") == "anndata":
-        return from_anndata(str(path), optional("anndata", "this format needs anndata", "io").read_zarr(whole))
+        anndata = optional("anndata", "this format needs anndata", "io")
+        with _names_are_checked_later():
+            return from_anndata(str(path), anndata.read_zarr(whole))
     if hasattr(store, "shape"):
         return Raw(str(path), values=as_matrix(np.asarray(store[...])))
     return from_arrays(str(path), {name: np.asarray(array[...]) for name, array in store.arrays()})
