@@ -234,6 +234,40 @@ class TestMatrixMarket:
             pytest.skip("the parser of this version has another message")
         refused(put(tmp_path / "t.mtx", content), told)
 
+    @pytest.mark.parametrize(
+        ("field", "line", "told"),
+        [
+            ("real", "1 1 1.2.3", "'1.2.3' is not a number, in the line '1 1 1.2.3': it is damaged"),
+            ("real", "1 1 12-5", "'12-5' is not a number"),
+            ("real", "1 1 8TyF", "'8TyF' is not a number"),
+            ("real", "1 1 infinit", "'infinit' is not a number"),
+            ("real", "1 1 +-3", r"'\+-3' is not a number"),
+            ("real", "1 1 .", r"'\.' is not a number"),
+            ("real", "1.5 1 3", "'1.5' is not a row or column counted from 1"),
+            ("real", "1 1", "there are fewer than 3 numbers in the line '1 1'"),
+            ("integer", "1 1 1.7", "'1.7' is not a whole number"),
+            ("integer", "1 1 1e2", "'1e2' is not a whole number"),
+            ("unsigned-integer", "1 1 3-4", "'3-4' is not a whole number"),
+            ("pattern", "1 1x", "it holds b'x' among its numbers"),
+        ],
+    )
+    @pytest.mark.parametrize("end", ["\n", ""])
+    def test_numbers_are_of_their_kind_to_the_last_character(self, tmp_path, field, line, told, end):
+        """A parser takes what it can, and drops the rest: 1.2 for 1.2.3, and 12 for 12-5."""
+        path = put(tmp_path / "t.mtx", f"{MARKET.replace('real', field)}2 2 1\n{line}{end}")
+        refused(path, f"t.mtx cannot be read as mtx: .*{told}")
+
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress])
+    def test_numbers_of_every_spelling(self, tmp_path, pack):
+        words = ["+1.5", "-.5", "2.", "1e2", "+1.E+2", "3e-1", "007", "-0"]
+        lines = "".join(f"{i} 1 {word}\r\n" for i, word in enumerate(words, 1))
+        path = tmp_path / ("t.mtx" if pack is bytes else "t.mtx.gz")
+        found = read_table(put(path, pack(f"{MARKET}8 1 8\n{lines}".encode()))).values.toarray()
+        np.testing.assert_array_equal(found[:, 0], list(map(float, words)))
+        whole = MARKET.replace("real", "integer")
+        found = read_table(put(path, pack(f"{whole}2 1 2\n1 1 +7\n2 1 3.0".encode()))).values.toarray()
+        np.testing.assert_array_equal(found[:, 0], [7, 3])
+
     @pytest.mark.parametrize("space", [" ", "  ", "\t", " \t "])
     @pytest.mark.parametrize("end", ["\n", "\r\n", " \n", "\n\n"])
     def test_blanks_do_not_matter(self, tmp_path, space, end):
