@@ -280,7 +280,103 @@ class TestMatrixMarket:
         np.testing.assert_array_equal(read_table(put(tmp_path / "t.mtx", text)).values, [[1, 2], [2, 3]])
 
 
+class TestListsBesideAMatrix:
+    """As 10x writes them: a matrix of genes x cells, and the names of both."""
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        put(tmp_path / "matrix.mtx", f"{MARKET}3 2 3\n1 1 1\n2 2 2\n3 1 3\n")
+        put(tmp_path / "barcodes.tsv", "AAA\nCCC\n")
+        put(tmp_path / "features.tsv", "g1\tx\ng2\ty\ng3\tz\n")
+        return tmp_path
+
+    def test_cells_may_be_rows(self, folder):
+        put(folder / "matrix.mtx", f"{MARKET}2 3 3\n1 1 1\n2 2 2\n1 3 3\n")
+        table = read_table(folder / "matrix.mtx")
+        np.testing.assert_array_equal(table.values.toarray(), [[1, 0, 3], [0, 2, 0]])
+        assert (table.features, table.ids.tolist()) == (("g1", "g2", "g3"), ["AAA", "CCC"])
+        assert table.notes == ("rows are the cells of barcodes.tsv, features those of features.tsv",)
+
+    def test_a_mark_of_utf8_and_line_ends_of_windows_are_no_names(self, folder):
+        put(folder / "features.tsv", b"\xef\xbb\xbfg1\r\ng2\r\n\r\ng3\r\n")
+        assert read_table(folder / "matrix.mtx").features == ("g1", "g2", "g3")
+
+    @pytest.mark.parametrize(("names", "count"), [("g1\ng2\n", "2"), ("g1\ng2\ng3\ng4\ng5\n", "more than 3")])
+    def test_lists_that_do_not_fit(self, folder, names, count):
+        put(folder / "features.tsv", names)
+        told = (
+            f"3 rows and 2 columns do not fit the 2 names in barcodes.tsv and {count} names in features.tsv beside it"
+        )
+        refused(folder / "matrix.mtx", f"matrix.mtx cannot be read as mtx: its {told}: .*move the lists to read it")
+        (folder / "matrix.mtx").rename(folder / "other.mtx")  # which they need not belong to
+        assert read_table(folder / "other.mtx").notes == (f"{told}, which were not used",)
+
+    def test_one_list_alone_is_told(self, folder):
+        (folder / "features.tsv").unlink()
+        told = "barcodes.tsv beside it was not read, since the other list is not there: rows are not named"
+        assert read_table(folder / "matrix.mtx").notes == (told,)
+
+    @pytest.mark.parametrize(
+        ("content", "told"),
+        [
+            (gzip.compress(b"g1\ng2\ng3\n")[:-6], "it is cut short"),
+            (gzip.compress(b"g1\ng2\n\xff3\n"), "it holds text that is not in its encoding"),
+            (gzip.compress(bytes(10**7)), "it has a line of 65,536 characters or more"),
+            (b"g1\ng2\ng3\n", "Not a gzipped file"),
+        ],
+    )
+    def test_a_damaged_list_is_named(self, folder, content, told):
+        (folder / "features.tsv").unlink()
+        path = put(folder / "features.tsv.gz", content)
+        said = refused(path, f"features.tsv.gz cannot be read as a list of names: .*{told}", self._read_matrix)
+        assert "matrix.mtx" not in said
+
+    @staticmethod
+    def _read_matrix(path):
+        return read_table(path.with_name("matrix.mtx"))
+
+    def test_no_more_of_a_list_is_read_than_can_be_meant(self, folder):
+        (folder / "features.tsv").unlink()
+        put(folder / "features.tsv.gz", gzip.compress(b"g\n" * 50_000)[:-20])  # its end is never seen
+        refused(folder / "matrix.mtx", "more than 3 names in features.tsv.gz beside it")
+
+
 class TestArrays:
+    def test_names_that_are_not_those_of_the_columns(self, tmp_path):
+        path = tmp_path / "t.npz"
+        np.savez(path, X=np.ones((5, 3)), features=["a", "b"])
+        refused(
+            path, r"t.npz cannot be read as npz: 'features' in it should be the names of the 3 columns of X.*\(2,\)"
+        )
+        np.savez(path, X=np.ones((5, 3)), ids=["a", "b"])
+        refused(
+            path, r"t.npz cannot be read as npz: 'ids' in it should be the names of 5 rows, and it has the shape \(2,\)"
+        )
+        np.savez(path, X=np.ones((5, 3)), features=np.arange(3))
+        (told,) = read_table(path).notes
+        assert told.startswith("'features' in it are not names: they are of type int64; columns are told apart by")
+        np.savez(path, X=np.ones((5, 3)), features=np.array([b"a", b"b", b"c"]), id="a study")
+        assert read_table(path).features == ("a", "b", "c")
+
+    def test_a_file_in_an_archive_that_is_no_array(self, tmp_path):
+        np.savez(tmp_path / "t.npz", X=np.ones((5, 3)))
+        with zipfile.ZipFile(tmp_path / "t.npz", "a") as archive:
+            archive.writestr("README.txt", "text")
+        table = read_table(tmp_path / "t.npz")
+        assert table.values.shape == (5, 3)
+        assert table.notes == ("left out, because it is no array: 'README.txt'",)
+        with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+            archive.writestr("X.npy", "text and more")
+        refused(tmp_path / "t.npz", "t.npz cannot be read as npz: .*magic string is not correct")
+
+    def test_an_array_is_one_whatever_its_name(self, tmp_path):
+        content = io.BytesIO()
+        np.save(content, np.ones((3, 2)))
+        changed = content.getvalue().replace(b"(3, 2), }" + b" " * 20, b"(300000000, 2), }" + b" " * 12)
+        with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+            archive.writestr("X", changed)
+        refused(tmp_path / "t.npz", "4,800,000,000 bytes, and 48 follow")
+
     @pytest.mark.parametrize("kind", ["csr", "csc"])
     @pytest.mark.parametrize(("part", "told"), [("indptr", "not in order"), ("indices", "indices|index values")])
     def test_wild_indices(self, tmp_path, kind, part, told):

@@ -16,6 +16,7 @@ import numpy as np
 from ._guard import AGAIN, Refusal
 from ._memory import available_bytes, fits, size_of
 
+MAGIC = np.lib.format.MAGIC_PREFIX  # how an array begins, whatever the name of its file
 DEFLATED = 1032  # bytes that one compressed byte can become, at most
 SLACK = 1 << 16
 FREE_LENGTH = 10**5  # rows and columns that a sparse matrix may have without an entry: a fit takes seconds
@@ -67,7 +68,9 @@ def check_npz(source: Path | IO[bytes]) -> None:
     with zipfile.ZipFile(source) as archive:
         check_zip(archive)
         for member in archive.infolist():
-            if member.filename.endswith(".npy"):
+            with archive.open(member) as stream:
+                is_array = stream.read(len(MAGIC)) == MAGIC
+            if is_array or member.filename.endswith(".npy"):
                 with archive.open(member) as stream:
                     check_npy(stream, member.file_size)
 
