@@ -324,6 +324,7 @@ class TestListsBesideAMatrix:
             (gzip.compress(bytes(10**7)), "it has a line of 65,536 characters or more"),
             (b"g1\ng2\ng3\n", "Not a gzipped file"),
         ],
+        ids=["cut", "latin", "bomb", "plain"],
     )
     def test_a_damaged_list_is_named(self, folder, content, told):
         (folder / "features.tsv").unlink()
@@ -342,6 +343,28 @@ class TestListsBesideAMatrix:
 
 
 class TestArrays:
+    def test_an_array_is_in_memory_and_its_file_may_change(self, tmp_path):
+        """A mapped file that becomes shorter ends the process."""
+        np.save(tmp_path / "t.npy", np.arange(30_000.0).reshape(-1, 3))
+        table = read_table(tmp_path / "t.npy")
+        os.truncate(tmp_path / "t.npy", 4096)
+        np.testing.assert_array_equal(table.data(), np.arange(30_000.0).reshape(-1, 3))
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows cuts no file that is mapped")
+    def test_a_large_array_is_mapped_and_told_when_its_file_is_cut(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("uca.io.arrays.ALWAYS", 0)
+        monkeypatch.setattr("uca.io.arrays.available_bytes", lambda: 4 * 8.0 * 30_000 - 1)
+        path = tmp_path / "t.npy"
+        np.save(path, np.zeros((10_000, 3), "i1"))
+        table = read_table(path)
+        assert isinstance(table.values, np.memmap)
+        assert table.data() is table.values
+        os.truncate(path, 4096)
+        refused(path, "t.npy has become shorter since it was opened: .*Let nothing write to it", lambda _: table.data())
+        monkeypatch.setattr("uca.io.arrays.available_bytes", lambda: 4 * 8.0 * 30_000)
+        np.save(path, np.zeros((10_000, 3), "i1"))
+        assert not isinstance(read_table(path).values, np.memmap)
+
     def test_names_that_are_not_those_of_the_columns(self, tmp_path):
         path = tmp_path / "t.npz"
         np.savez(path, X=np.ones((5, 3)), features=["a", "b"])

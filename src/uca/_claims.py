@@ -32,8 +32,8 @@ def check_memory(n_bytes: float, what: str) -> None:
         )
 
 
-def check_npy(stream: IO[bytes], length: int) -> None:
-    """Check the header of an array against the bytes of its file; the stream stands at its beginning."""
+def check_npy(stream: IO[bytes], length: int) -> int:
+    """Check the header of an array, where a stream stands, against the bytes of its file; how many values it has."""
     version = np.lib.format.read_magic(stream)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = reader(stream)
@@ -47,6 +47,7 @@ def check_npy(stream: IO[bytes], length: int) -> None:
             f"it is cut short or damaged: it claims {shape} values of type {dtype}, {claimed:,} bytes, and {there:,} "
             f"follow; {AGAIN}"
         )
+    return math.prod(shape)
 
 
 def check_zip(archive: zipfile.ZipFile) -> None:

@@ -1,4 +1,8 @@
-"""Arrays of numpy, one or several in a file, dense or sparse."""
+"""Arrays of numpy, one or several in a file, dense or sparse.
+
+Promises: an array is in memory unless it would take much of it; then its file is mapped. A mapped file that becomes shorter
+ends the process that reads on: :func:`check_mapped` says so before.
+"""
 
 from __future__ import annotations
 
@@ -13,17 +17,33 @@ from scipy import sparse
 
 from .._claims import check_npy, check_npz
 from .._guard import AGAIN, Refusal
+from .._memory import ALWAYS, available_bytes
 from .._readable import listed
 from .._types import Array
 from .formats import Content, Format, Raw, Reading, as_matrix
 
 TEXT = "UST"  # kinds of types that hold text
+VALUE_BYTES = 8  # of a number once a model reads it
+SHARE = 0.25  # of the free memory: larger arrays stay in their files
 
 
 def _npy(path: Path, _: Reading) -> Raw:
     with path.open("rb") as stream:
-        check_npy(stream, path.stat().st_size)
+        n_values = check_npy(stream, path.stat().st_size)
+        if VALUE_BYTES * n_values <= max(ALWAYS, SHARE * available_bytes()):
+            stream.seek(0)
+            return Raw(str(path), values=as_matrix(np.load(stream, allow_pickle=False)))
     return Raw(str(path), values=as_matrix(np.load(path, mmap_mode="r", allow_pickle=False)))
+
+
+def check_mapped(values: Any) -> None:
+    """Raise where the file of a mapped array has become shorter than the array."""
+    name = getattr(values, "filename", None) if isinstance(values, np.memmap) else None
+    if name is not None and Path(name).stat().st_size < values.offset + values.nbytes:
+        raise ValueError(
+            f"{name} has become shorter since it was opened: it is being written, or was cut. Let nothing write to it while "
+            "it is read, and try again"
+        )
 
 
 def _npz(path: Path, _: Reading) -> Raw:

@@ -18,6 +18,7 @@ from .._labels import as_text
 from .._readable import some
 from .._types import Array
 from .advice import Advice, Hint, TableError
+from .arrays import check_mapped
 from .cells import NotNumbers
 from .codes import code_notes
 from .columns import are_numbers, describe, examine, find_id
@@ -79,6 +80,7 @@ class Table:
 
     def data(self) -> Any:
         """What a model is fitted on: a pandas table where features have names, else the values."""
+        check_mapped(self.values)
         if self.features is None or self.is_sparse:
             return self.values
         import pandas
