@@ -464,6 +464,34 @@ class TestSpreadsheets:
         book.save(tmp_path / "t.xlsx")
         refused(tmp_path / "t.xlsx", "a sheet of it has 1,048,576 rows and 16,384 columns, 1,374.4 GB in memory")
 
+    def test_a_sheet_may_lie_anywhere(self, tmp_path):
+        openpyxl = pytest.importorskip("openpyxl")
+        pytest.importorskip("pandas")
+        book = openpyxl.Workbook()
+        book.active.append(["a", "b"])
+        book.active.append([1.5, 2.5])
+        book.save(tmp_path / "plain.xlsx")
+        book.active["XFD1048576"] = 3
+        book.save(tmp_path / "far.xlsx")
+        for name in ("plain.xlsx", "far.xlsx"):
+            with zipfile.ZipFile(tmp_path / name) as archive:
+                files = {member: archive.read(member) for member in archive.namelist()}
+            with zipfile.ZipFile(tmp_path / f"moved-{name}", "w") as archive:
+                for member, data in files.items():
+                    moved = data.replace(b"/xl/worksheets/sheet1.xml", b"/data/1.part")
+                    archive.writestr(member.replace("xl/worksheets/sheet1.xml", "data/1.part"), moved)
+        np.testing.assert_array_equal(read_table(tmp_path / "moved-plain.xlsx").values, [[1.5, 2.5]])
+        refused(
+            tmp_path / "moved-far.xlsx", "a sheet of it has 1,048,576 rows and 16,384 columns, 1,374.4 GB in memory"
+        )
+
+    def test_a_binary_workbook(self, tmp_path):
+        pytest.importorskip("openpyxl")
+        pytest.importorskip("pandas")
+        with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
+            archive.writestr("xl/workbook.bin", b"")
+        refused(tmp_path / "t.xlsx", "t.xlsx cannot be read as xlsx: it is a binary workbook, .* save it as .xlsx")
+
     def test_repeated_cells(self, tmp_path):
         pytest.importorskip("python_calamine")
         pytest.importorskip("odf")
