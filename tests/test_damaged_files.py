@@ -644,6 +644,81 @@ class TestTables:
         refused(tmp_path / "t.h5ad", "'X' in it claims .100000000, 1000000. values, 800,000.0 GB in memory")
 
     @pytest.mark.filterwarnings("ignore")
+    def test_datasets_that_claim_more_than_memory_together(self, tmp_path, little_memory):
+        h5py = pytest.importorskip("h5py")
+        pytest.importorskip("anndata")
+        with h5py.File(tmp_path / "t.h5ad", "w") as file:
+            for i in range(3):
+                file.create_dataset(f"uns/{i}", shape=(600_000,), chunks=(1000,), dtype="f8")
+        refused(tmp_path / "t.h5ad", "its datasets claim 14,400,000 bytes together, 0.0 GB in memory")
+
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.parametrize("n_values", [10, 50_000])
+    def test_chunks_that_unpack_to_more_than_a_chunk(self, tmp_path, little_memory, n_values):
+        """More than twice a chunk is stored, or what is stored is inflated a little to see."""
+        h5py = pytest.importorskip("h5py")
+        anndata = pytest.importorskip("anndata")
+        cells = anndata.AnnData(np.ones((9, 2)))
+        cells.uns["a"] = np.zeros(n_values)
+        cells.write_h5ad(tmp_path / "t.h5ad", compression="gzip")
+        assert read_table(tmp_path / "t.h5ad").values.shape == (9, 2)
+        with h5py.File(tmp_path / "t.h5ad", "a") as file:
+            chunk = file["uns/a"].chunks or (n_values,)
+            del file["uns/a"]
+            data = file.create_dataset("uns/a", (n_values,), "f8", chunks=chunk, compression="gzip")
+            data.id.write_direct_chunk((0,), zlib.compress(bytes(40_000_000)))
+        refused(tmp_path / "t.h5ad", f"'uns/a' in it has a chunk that unpacks to more than its {8 * chunk[0]:,} bytes")
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_zarr_arrays_that_claim_more_than_memory(self, tmp_path, little_memory):
+        zarr = pytest.importorskip("zarr")
+        group = zarr.open_group(str(tmp_path / "t.zarr"), mode="w")
+        for i in range(3):
+            zarr.open_array(str(tmp_path / f"t.zarr/{i}"), mode="w", shape=(600_000,), chunks=(1000,), dtype="f8")
+        refused(tmp_path / "t.zarr", "its arrays claim 14,400,000 bytes together, 0.0 GB in memory")
+        zarr.open_array(str(tmp_path / "one.zarr"), mode="w", shape=(1000, 2), chunks=(1000, 2), dtype="<U2000")
+        refused(tmp_path / "one.zarr", r"in it claims \[1000, 2\] values, 0.0 GB in memory")
+        assert group is not None
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_zarr_chunks(self, tmp_path):
+        zarr = pytest.importorskip("zarr")
+        store = tmp_path / "t.zarr"
+        array = zarr.open_array(str(store), mode="w", shape=(6, 2), chunks=(2, 2), dtype="f8")
+        array[:] = np.arange(1.0, 13).reshape(6, 2)
+        assert read_table(store).notes == ()
+        chunks = sorted(file for file in store.rglob("*") if file.is_file() and file.name[-1].isdigit())
+        assert len(chunks) == 3
+        chunks[1].unlink()
+        told = "1 of 3 chunks of the array are absent, and their values count as 0"
+        table = read_table(store)
+        assert table.notes[0].startswith(told)
+        np.testing.assert_array_equal(table.values, [[1, 2], [3, 4], [0, 0], [0, 0], [9, 10], [11, 12]])
+        whole = chunks[0].read_bytes()
+        put(chunks[0], whole + bytes(5000))
+        refused(store, "the array in it has a chunk of 5,0[0-9]+ bytes, more than it can hold: it is damaged")
+        chunks[0].unlink()
+        chunks[2].unlink()
+        refused(store, "no chunk of the array in it is there, and all its values would count as 0")
+
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+    def test_zarr_chunks_of_single_cells(self, tmp_path, kind):
+        anndata = pytest.importorskip("anndata")
+        pytest.importorskip("zarr")
+        store = tmp_path / "t.zarr"
+        cells = anndata.AnnData(kind(np.arange(1.0, 7).reshape(3, 2)), layers={"zeros": np.zeros((3, 2))})
+        cells.obs["group"] = ["a"] * 3  # whose codes are zeros, and no chunk of these is stored
+        cells.write_zarr(store)
+        assert read_table(store).notes == ()
+        part = store / ("X" if kind is np.asarray else "X/data")
+        for file in part.rglob("*"):
+            if file.is_file() and file.name[-1].isdigit():
+                file.unlink()
+        name = part.relative_to(store).as_posix()
+        refused(store, f"no chunk of '{name}' in it is there")
+
+    @pytest.mark.filterwarnings("ignore")
     def test_zarr(self, tmp_path):
         zarr = pytest.importorskip("zarr")
         about = {
