@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -154,12 +155,45 @@ class TestText:
         pytest.importorskip("pandas")
         refused(put(tmp_path / "t.csv", self.TEXT * 9 + "1,\0,3\n"), "t.csv is not text: it holds bytes.*NUL")
 
-    def test_one_endless_cell(self, tmp_path):
+    @pytest.mark.parametrize("before", ["", "1,2\n" * 40_000], ids=["first", "far down"])
+    def test_one_endless_cell(self, tmp_path, before):
         pytest.importorskip("pandas")
+        (told,) = read_table(put(tmp_path / "t.csv", f"a,b\n{before}1,{'9' * 3_000_000}\n")).notes
+        assert told.startswith("column 'b' is set aside: ")
+        assert "9" * 80 + "…" in told
+        assert len(told) < 500
         refused(
-            put(tmp_path / "t.csv", b"a,b\n1," + b"9" * 3_000_000),
-            "t.csv cannot be read as csv: its cells cannot be to",
+            put(tmp_path / "t.csv", f'a,b\n{before}1,"{"9" * 3_000_000}\n'), "t.csv cannot be read as csv: .*string"
         )
+
+    @pytest.mark.parametrize("kind", ["csv", "csv.gz"])
+    @pytest.mark.parametrize("place", [0, 60_000])
+    def test_long_cells_are_read_wherever_they_stand(self, tmp_path, place, kind):
+        pytest.importorskip("pandas")
+        rows = [f"r{i},{'ACGT' * (40_000 if i == place else 1)},{i}.5,{i}.25\n" for i in range(place + 2)]
+        content = ("id,text,a,b\n" + "".join(rows)).encode()
+        path = put(tmp_path / f"t.{kind}", gzip.compress(content) if kind == "csv.gz" else content)
+        before = csv.field_size_limit()
+        table = read_table(path)
+        assert table.values[place].tolist() == [place + 0.5, place + 0.25]
+        assert len(table.columns["text"][place]) == 160_000
+        assert csv.field_size_limit() == before
+        ragged = put(tmp_path / "t.csv", content + b"r,A,1.5\nr,A,1,2\n")  # which Python's reader is asked for
+        assert read_table(ragged).notes[0].endswith(f"count as missing: line {place + 4}")
+
+    @pytest.mark.parametrize("kind", ["csv", "csv.gz"])
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+    def test_large_files_that_end_inside_their_last_row(self, tmp_path, monkeypatch, kind, encoding):
+        pytest.importorskip("pandas")
+        monkeypatch.setattr("uca.io.ragged.MOST_SCANNED", 10)
+
+        def written(text):
+            content = text.encode(encoding)
+            return put(tmp_path / f"t.{kind}", gzip.compress(content) if kind == "csv.gz" else content)
+
+        refused(written(self.TEXT + "500,500.5"), r"is cut short: its last line, 502, ends after 2 of 3 cells, perhaps")
+        for whole in ("500,500.5\n", "500,500.5,\n", "500,500.5,", "500,500.5,3", '500,500.5,"\n"'):
+            assert len(read_table(written(self.TEXT + whole))) == 501
 
 
 class TestMatrixMarket:
