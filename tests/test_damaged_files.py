@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import gzip
 import io
 import json
@@ -154,12 +155,45 @@ class TestText:
         pytest.importorskip("pandas")
         refused(put(tmp_path / "t.csv", self.TEXT * 9 + "1,\0,3\n"), "t.csv is not text: it holds bytes.*NUL")
 
-    def test_one_endless_cell(self, tmp_path):
+    @pytest.mark.parametrize("before", ["", "1,2\n" * 40_000], ids=["first", "far down"])
+    def test_one_endless_cell(self, tmp_path, before):
         pytest.importorskip("pandas")
+        (told,) = read_table(put(tmp_path / "t.csv", f"a,b\n{before}1,{'9' * 3_000_000}\n")).notes
+        assert told.startswith("column 'b' is set aside: ")
+        assert "9" * 80 + "…" in told
+        assert len(told) < 500
         refused(
-            put(tmp_path / "t.csv", b"a,b\n1," + b"9" * 3_000_000),
-            "t.csv cannot be read as csv: its cells cannot be to",
+            put(tmp_path / "t.csv", f'a,b\n{before}1,"{"9" * 3_000_000}\n'), "t.csv cannot be read as csv: .*string"
         )
+
+    @pytest.mark.parametrize("kind", ["csv", "csv.gz"])
+    @pytest.mark.parametrize("place", [0, 60_000])
+    def test_long_cells_are_read_wherever_they_stand(self, tmp_path, place, kind):
+        pytest.importorskip("pandas")
+        rows = [f"r{i},{'ACGT' * (40_000 if i == place else 1)},{i}.5,{i}.25\n" for i in range(place + 2)]
+        content = ("id,text,a,b\n" + "".join(rows)).encode()
+        path = put(tmp_path / f"t.{kind}", gzip.compress(content) if kind == "csv.gz" else content)
+        before = csv.field_size_limit()
+        table = read_table(path)
+        assert table.values[place].tolist() == [place + 0.5, place + 0.25]
+        assert len(table.columns["text"][place]) == 160_000
+        assert csv.field_size_limit() == before
+        ragged = put(tmp_path / "t.csv", content + b"r,A,1.5\nr,A,1,2\n")  # which Python's reader is asked for
+        assert read_table(ragged).notes[0].endswith(f"count as missing: line {place + 4}")
+
+    @pytest.mark.parametrize("kind", ["csv", "csv.gz"])
+    @pytest.mark.parametrize("encoding", ["utf-8", "utf-16"])
+    def test_large_files_that_end_inside_their_last_row(self, tmp_path, monkeypatch, kind, encoding):
+        pytest.importorskip("pandas")
+        monkeypatch.setattr("uca.io.ragged.MOST_SCANNED", 10)
+
+        def written(text):
+            content = text.encode(encoding)
+            return put(tmp_path / f"t.{kind}", gzip.compress(content) if kind == "csv.gz" else content)
+
+        refused(written(self.TEXT + "500,500.5"), r"is cut short: its last line, 502, ends after 2 of 3 cells, perhaps")
+        for whole in ("500,500.5\n", "500,500.5,\n", "500,500.5,", "500,500.5,3", '500,500.5,"\n"'):
+            assert len(read_table(written(self.TEXT + whole))) == 501
 
 
 class TestMatrixMarket:
@@ -234,6 +268,40 @@ class TestMatrixMarket:
             pytest.skip("the parser of this version has another message")
         refused(put(tmp_path / "t.mtx", content), told)
 
+    @pytest.mark.parametrize(
+        ("field", "line", "told"),
+        [
+            ("real", "1 1 1.2.3", "'1.2.3' is not a number, in the line '1 1 1.2.3': it is damaged"),
+            ("real", "1 1 12-5", "'12-5' is not a number"),
+            ("real", "1 1 8TyF", "'8TyF' is not a number"),
+            ("real", "1 1 infinit", "'infinit' is not a number"),
+            ("real", "1 1 +-3", r"'\+-3' is not a number"),
+            ("real", "1 1 .", r"'\.' is not a number"),
+            ("real", "1.5 1 3", "'1.5' is not a row or column counted from 1"),
+            ("real", "1 1", "there are fewer than 3 numbers in the line '1 1'"),
+            ("integer", "1 1 1.7", "'1.7' is not a whole number"),
+            ("integer", "1 1 1e2", "'1e2' is not a whole number"),
+            ("unsigned-integer", "1 1 3-4", "'3-4' is not a whole number"),
+            ("pattern", "1 1x", "it holds b'x' among its numbers"),
+        ],
+    )
+    @pytest.mark.parametrize("end", ["\n", ""])
+    def test_numbers_are_of_their_kind_to_the_last_character(self, tmp_path, field, line, told, end):
+        """A parser takes what it can, and drops the rest: 1.2 for 1.2.3, and 12 for 12-5."""
+        path = put(tmp_path / "t.mtx", f"{MARKET.replace('real', field)}2 2 1\n{line}{end}")
+        refused(path, f"t.mtx cannot be read as mtx: .*{told}")
+
+    @pytest.mark.parametrize("pack", [bytes, gzip.compress])
+    def test_numbers_of_every_spelling(self, tmp_path, pack):
+        words = ["+1.5", "-.5", "2.", "1e2", "+1.E+2", "3e-1", "007", "-0"]
+        lines = "".join(f"{i} 1 {word}\r\n" for i, word in enumerate(words, 1))
+        path = tmp_path / ("t.mtx" if pack is bytes else "t.mtx.gz")
+        found = read_table(put(path, pack(f"{MARKET}8 1 8\n{lines}".encode()))).values.toarray()
+        np.testing.assert_array_equal(found[:, 0], list(map(float, words)))
+        whole = MARKET.replace("real", "integer")
+        found = read_table(put(path, pack(f"{whole}2 1 2\n1 1 +7\n2 1 3.0".encode()))).values.toarray()
+        np.testing.assert_array_equal(found[:, 0], [7, 3])
+
     @pytest.mark.parametrize("space", [" ", "  ", "\t", " \t "])
     @pytest.mark.parametrize("end", ["\n", "\r\n", " \n", "\n\n"])
     def test_blanks_do_not_matter(self, tmp_path, space, end):
@@ -246,7 +314,126 @@ class TestMatrixMarket:
         np.testing.assert_array_equal(read_table(put(tmp_path / "t.mtx", text)).values, [[1, 2], [2, 3]])
 
 
+class TestListsBesideAMatrix:
+    """As 10x writes them: a matrix of genes x cells, and the names of both."""
+
+    @pytest.fixture
+    def folder(self, tmp_path):
+        put(tmp_path / "matrix.mtx", f"{MARKET}3 2 3\n1 1 1\n2 2 2\n3 1 3\n")
+        put(tmp_path / "barcodes.tsv", "AAA\nCCC\n")
+        put(tmp_path / "features.tsv", "g1\tx\ng2\ty\ng3\tz\n")
+        return tmp_path
+
+    def test_cells_may_be_rows(self, folder):
+        put(folder / "matrix.mtx", f"{MARKET}2 3 3\n1 1 1\n2 2 2\n1 3 3\n")
+        table = read_table(folder / "matrix.mtx")
+        np.testing.assert_array_equal(table.values.toarray(), [[1, 0, 3], [0, 2, 0]])
+        assert (table.features, table.ids.tolist()) == (("g1", "g2", "g3"), ["AAA", "CCC"])
+        assert table.notes == ("rows are the cells of barcodes.tsv, features those of features.tsv",)
+
+    def test_a_mark_of_utf8_and_line_ends_of_windows_are_no_names(self, folder):
+        put(folder / "features.tsv", b"\xef\xbb\xbfg1\r\ng2\r\n\r\ng3\r\n")
+        assert read_table(folder / "matrix.mtx").features == ("g1", "g2", "g3")
+
+    @pytest.mark.parametrize(("names", "count"), [("g1\ng2\n", "2"), ("g1\ng2\ng3\ng4\ng5\n", "more than 3")])
+    def test_lists_that_do_not_fit(self, folder, names, count):
+        put(folder / "features.tsv", names)
+        told = (
+            f"3 rows and 2 columns do not fit the 2 names in barcodes.tsv and {count} names in features.tsv beside it"
+        )
+        refused(folder / "matrix.mtx", f"matrix.mtx cannot be read as mtx: its {told}: .*move the lists to read it")
+        (folder / "matrix.mtx").rename(folder / "other.mtx")  # which they need not belong to
+        assert read_table(folder / "other.mtx").notes == (f"{told}, which were not used",)
+
+    def test_one_list_alone_is_told(self, folder):
+        (folder / "features.tsv").unlink()
+        told = "barcodes.tsv beside it was not read, since the other list is not there: rows are not named"
+        assert read_table(folder / "matrix.mtx").notes == (told,)
+
+    @pytest.mark.parametrize(
+        ("content", "told"),
+        [
+            (gzip.compress(b"g1\ng2\ng3\n")[:-6], "it is cut short"),
+            (gzip.compress(b"g1\ng2\n\xff3\n"), "it holds text that is not in its encoding"),
+            (gzip.compress(bytes(10**7)), "it has a line of 65,536 characters or more"),
+            (b"g1\ng2\ng3\n", "Not a gzipped file"),
+        ],
+        ids=["cut", "latin", "bomb", "plain"],
+    )
+    def test_a_damaged_list_is_named(self, folder, content, told):
+        (folder / "features.tsv").unlink()
+        path = put(folder / "features.tsv.gz", content)
+        said = refused(path, f"features.tsv.gz cannot be read as a list of names: .*{told}", self._read_matrix)
+        assert "matrix.mtx" not in said
+
+    @staticmethod
+    def _read_matrix(path):
+        return read_table(path.with_name("matrix.mtx"))
+
+    def test_no_more_of_a_list_is_read_than_can_be_meant(self, folder):
+        (folder / "features.tsv").unlink()
+        put(folder / "features.tsv.gz", gzip.compress(b"g\n" * 50_000)[:-20])  # its end is never seen
+        refused(folder / "matrix.mtx", "more than 3 names in features.tsv.gz beside it")
+
+
 class TestArrays:
+    def test_an_array_is_in_memory_and_its_file_may_change(self, tmp_path):
+        """A mapped file that becomes shorter ends the process."""
+        np.save(tmp_path / "t.npy", np.arange(30_000.0).reshape(-1, 3))
+        table = read_table(tmp_path / "t.npy")
+        os.truncate(tmp_path / "t.npy", 4096)
+        np.testing.assert_array_equal(table.data(), np.arange(30_000.0).reshape(-1, 3))
+
+    @pytest.mark.skipif(os.name == "nt", reason="Windows cuts no file that is mapped")
+    def test_a_large_array_is_mapped_and_told_when_its_file_is_cut(self, tmp_path, monkeypatch):
+        monkeypatch.setattr("uca.io.arrays.ALWAYS", 0)
+        monkeypatch.setattr("uca.io.arrays.available_bytes", lambda: 4 * 8.0 * 30_000 - 1)
+        path = tmp_path / "t.npy"
+        np.save(path, np.zeros((10_000, 3), "i1"))
+        table = read_table(path)
+        assert isinstance(table.values, np.memmap)
+        assert table.data() is table.values
+        os.truncate(path, 4096)
+        refused(path, "t.npy has become shorter since it was opened: .*Let nothing write to it", lambda _: table.data())
+        monkeypatch.setattr("uca.io.arrays.available_bytes", lambda: 4 * 8.0 * 30_000)
+        np.save(path, np.zeros((10_000, 3), "i1"))
+        assert not isinstance(read_table(path).values, np.memmap)
+
+    def test_names_that_are_not_those_of_the_columns(self, tmp_path):
+        path = tmp_path / "t.npz"
+        np.savez(path, X=np.ones((5, 3)), features=["a", "b"])
+        refused(
+            path, r"t.npz cannot be read as npz: 'features' in it should be the names of the 3 columns of X.*\(2,\)"
+        )
+        np.savez(path, X=np.ones((5, 3)), ids=["a", "b"])
+        refused(
+            path, r"t.npz cannot be read as npz: 'ids' in it should be the names of 5 rows, and it has the shape \(2,\)"
+        )
+        np.savez(path, X=np.ones((5, 3)), features=np.arange(3))
+        (told,) = read_table(path).notes
+        assert told.startswith("'features' in it are not names: they are of type int64; columns are told apart by")
+        np.savez(path, X=np.ones((5, 3)), features=np.array([b"a", b"b", b"c"]), id="a study")
+        assert read_table(path).features == ("a", "b", "c")
+
+    def test_a_file_in_an_archive_that_is_no_array(self, tmp_path):
+        np.savez(tmp_path / "t.npz", X=np.ones((5, 3)))
+        with zipfile.ZipFile(tmp_path / "t.npz", "a") as archive:
+            archive.writestr("README.txt", "text")
+        table = read_table(tmp_path / "t.npz")
+        assert table.values.shape == (5, 3)
+        assert table.notes == ("left out, because it is no array: 'README.txt'",)
+        with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+            archive.writestr("X.npy", "text and more")
+        refused(tmp_path / "t.npz", "t.npz cannot be read as npz: .*magic string is not correct")
+
+    def test_an_array_is_one_whatever_its_name(self, tmp_path):
+        content = io.BytesIO()
+        np.save(content, np.ones((3, 2)))
+        changed = content.getvalue().replace(b"(3, 2), }" + b" " * 20, b"(300000000, 2), }" + b" " * 12)
+        with zipfile.ZipFile(tmp_path / "t.npz", "w") as archive:
+            archive.writestr("X", changed)
+        refused(tmp_path / "t.npz", "4,800,000,000 bytes, and 48 follow")
+
     @pytest.mark.parametrize("kind", ["csr", "csc"])
     @pytest.mark.parametrize(("part", "told"), [("indptr", "not in order"), ("indices", "indices|index values")])
     def test_wild_indices(self, tmp_path, kind, part, told):
@@ -310,6 +497,34 @@ class TestSpreadsheets:
         book.active["A1"], book.active["XFD1048576"] = "a", 3
         book.save(tmp_path / "t.xlsx")
         refused(tmp_path / "t.xlsx", "a sheet of it has 1,048,576 rows and 16,384 columns, 1,374.4 GB in memory")
+
+    def test_a_sheet_may_lie_anywhere(self, tmp_path):
+        openpyxl = pytest.importorskip("openpyxl")
+        pytest.importorskip("pandas")
+        book = openpyxl.Workbook()
+        book.active.append(["a", "b"])
+        book.active.append([1.5, 2.5])
+        book.save(tmp_path / "plain.xlsx")
+        book.active["XFD1048576"] = 3
+        book.save(tmp_path / "far.xlsx")
+        for name in ("plain.xlsx", "far.xlsx"):
+            with zipfile.ZipFile(tmp_path / name) as archive:
+                files = {member: archive.read(member) for member in archive.namelist()}
+            with zipfile.ZipFile(tmp_path / f"moved-{name}", "w") as archive:
+                for member, data in files.items():
+                    moved = data.replace(b"/xl/worksheets/sheet1.xml", b"/data/1.part")
+                    archive.writestr(member.replace("xl/worksheets/sheet1.xml", "data/1.part"), moved)
+        np.testing.assert_array_equal(read_table(tmp_path / "moved-plain.xlsx").values, [[1.5, 2.5]])
+        refused(
+            tmp_path / "moved-far.xlsx", "a sheet of it has 1,048,576 rows and 16,384 columns, 1,374.4 GB in memory"
+        )
+
+    def test_a_binary_workbook(self, tmp_path):
+        pytest.importorskip("openpyxl")
+        pytest.importorskip("pandas")
+        with zipfile.ZipFile(tmp_path / "t.xlsx", "w") as archive:
+            archive.writestr("xl/workbook.bin", b"")
+        refused(tmp_path / "t.xlsx", "t.xlsx cannot be read as xlsx: it is a binary workbook, .* save it as .xlsx")
 
     def test_repeated_cells(self, tmp_path):
         pytest.importorskip("python_calamine")
@@ -461,6 +676,81 @@ class TestTables:
         with h5py.File(tmp_path / "t.h5ad", "w") as file:
             file.create_dataset("X", shape=(10**8, 10**6), chunks=(1, 10), dtype="f8")
         refused(tmp_path / "t.h5ad", "'X' in it claims .100000000, 1000000. values, 800,000.0 GB in memory")
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_datasets_that_claim_more_than_memory_together(self, tmp_path, little_memory):
+        h5py = pytest.importorskip("h5py")
+        pytest.importorskip("anndata")
+        with h5py.File(tmp_path / "t.h5ad", "w") as file:
+            for i in range(3):
+                file.create_dataset(f"uns/{i}", shape=(600_000,), chunks=(1000,), dtype="f8")
+        refused(tmp_path / "t.h5ad", "its datasets claim 14,400,000 bytes together, 0.0 GB in memory")
+
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.parametrize("n_values", [10, 50_000])
+    def test_chunks_that_unpack_to_more_than_a_chunk(self, tmp_path, little_memory, n_values):
+        """More than twice a chunk is stored, or what is stored is inflated a little to see."""
+        h5py = pytest.importorskip("h5py")
+        anndata = pytest.importorskip("anndata")
+        cells = anndata.AnnData(np.ones((9, 2)))
+        cells.uns["a"] = np.zeros(n_values)
+        cells.write_h5ad(tmp_path / "t.h5ad", compression="gzip")
+        assert read_table(tmp_path / "t.h5ad").values.shape == (9, 2)
+        with h5py.File(tmp_path / "t.h5ad", "a") as file:
+            chunk = file["uns/a"].chunks or (n_values,)
+            del file["uns/a"]
+            data = file.create_dataset("uns/a", (n_values,), "f8", chunks=chunk, compression="gzip")
+            data.id.write_direct_chunk((0,), zlib.compress(bytes(40_000_000)))
+        refused(tmp_path / "t.h5ad", f"'uns/a' in it has a chunk that unpacks to more than its {8 * chunk[0]:,} bytes")
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_zarr_arrays_that_claim_more_than_memory(self, tmp_path, little_memory):
+        zarr = pytest.importorskip("zarr")
+        group = zarr.open_group(str(tmp_path / "t.zarr"), mode="w")
+        for i in range(3):
+            zarr.open_array(str(tmp_path / f"t.zarr/{i}"), mode="w", shape=(600_000,), chunks=(1000,), dtype="f8")
+        refused(tmp_path / "t.zarr", "its arrays claim 14,400,000 bytes together, 0.0 GB in memory")
+        zarr.open_array(str(tmp_path / "one.zarr"), mode="w", shape=(1000, 2), chunks=(1000, 2), dtype="<U2000")
+        refused(tmp_path / "one.zarr", r"in it claims \[1000, 2\] values, 0.0 GB in memory")
+        assert group is not None
+
+    @pytest.mark.filterwarnings("ignore")
+    def test_zarr_chunks(self, tmp_path):
+        zarr = pytest.importorskip("zarr")
+        store = tmp_path / "t.zarr"
+        array = zarr.open_array(str(store), mode="w", shape=(6, 2), chunks=(2, 2), dtype="f8")
+        array[:] = np.arange(1.0, 13).reshape(6, 2)
+        assert read_table(store).notes == ()
+        chunks = sorted(file for file in store.rglob("*") if file.is_file() and file.name[-1].isdigit())
+        assert len(chunks) == 3
+        chunks[1].unlink()
+        told = "1 of 3 chunks of the array are absent, and their values count as 0"
+        table = read_table(store)
+        assert table.notes[0].startswith(told)
+        np.testing.assert_array_equal(table.values, [[1, 2], [3, 4], [0, 0], [0, 0], [9, 10], [11, 12]])
+        whole = chunks[0].read_bytes()
+        put(chunks[0], whole + bytes(5000))
+        refused(store, "the array in it has a chunk of 5,0[0-9]+ bytes, more than it can hold: it is damaged")
+        chunks[0].unlink()
+        chunks[2].unlink()
+        refused(store, "no chunk of the array in it is there, and all its values would count as 0")
+
+    @pytest.mark.filterwarnings("ignore")
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+    def test_zarr_chunks_of_single_cells(self, tmp_path, kind):
+        anndata = pytest.importorskip("anndata")
+        pytest.importorskip("zarr")
+        store = tmp_path / "t.zarr"
+        cells = anndata.AnnData(kind(np.arange(1.0, 7).reshape(3, 2)), layers={"zeros": np.zeros((3, 2))})
+        cells.obs["group"] = ["a"] * 3  # whose codes are zeros, and no chunk of these is stored
+        cells.write_zarr(store)
+        assert read_table(store).notes == ()
+        part = store / ("X" if kind is np.asarray else "X/data")
+        for file in part.rglob("*"):
+            if file.is_file() and file.name[-1].isdigit():
+                file.unlink()
+        name = part.relative_to(store).as_posix()
+        refused(store, f"no chunk of '{name}' in it is there")
 
     @pytest.mark.filterwarnings("ignore")
     def test_zarr(self, tmp_path):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 import pickle
+import warnings
 
 import numpy as np
 import pytest
@@ -272,7 +273,39 @@ def test_duplicated_columns_are_named(tmp_path):
             read_table(tmp_path / name)
 
 
+@pytest.mark.filterwarnings("ignore::UserWarning")
+@pytest.mark.parametrize("kind", [np.asarray, sparse.csr_matrix])
+@pytest.mark.parametrize("ending", ["h5ad", "zarr"])
+def test_repeated_genes_are_refused_dense_and_sparse(tmp_path, rng, kind, ending):
+    """They were matched to the last one of the name where the matrix is sparse."""
+    anndata = pytest.importorskip("anndata", reason="anndata is not installed")
+    cells = anndata.AnnData(kind(rng.random((9, 4))), var=pd.DataFrame(index=["c", "b", "a", "a"]))
+    getattr(cells, f"write_{ending}")(tmp_path / f"t.{ending}")
+    told = rf"t.{ending} has column 'a' more than once.*adata.var_names_make_unique\(\)"
+    with warnings.catch_warnings(record=True) as found:
+        warnings.simplefilter("always")
+        with pytest.raises(TableError, match=told):
+            read_table(tmp_path / f"t.{ending}")
+    assert not [each for each in found if "not unique" in str(each.message)]
+    assert read_table(tmp_path / f"t.{ending}", drop=["a"]).features == ("c", "b")
+    assert len(read_table(tmp_path / f"t.{ending}", transpose=True)) == 4  # then they are rows
+
+
+def test_repeated_names_of_an_archive_are_refused(tmp_path):
+    np.savez(tmp_path / "t.npz", X=np.ones((3, 3)), features=["a", "b", "a"])
+    with pytest.raises(TableError, match=r"t.npz has column 'a' more than once.*or leave them out with drop=\['a'\]$"):
+        read_table(tmp_path / "t.npz")
+
+
 class TestMatching:
+    @pytest.mark.parametrize("kind", [np.asarray, sparse.csr_array])
+    def test_names_that_occur_twice_match_nothing(self, kind):
+        twice = Table("twice.h5ad", kind(np.ones((2, 3))), ("a", "a", "b"))
+        once = Table("once.h5ad", kind(np.ones((2, 2))), ("a", "b"))
+        for table, like in ((twice, once), (once, twice)):
+            with pytest.raises(TableError, match="twice.h5ad has column 'a' more than once"):
+                match_features(table, like, extra=True)
+
     def test_by_name_in_any_order(self):
         like = Table("target.csv", np.zeros((1, 3)), FEATURES)
         table = Table("control.csv", np.array([[3.0, 1, 2]]), ("age", "weight", "length"))

@@ -16,6 +16,7 @@ import numpy as np
 from ._guard import AGAIN, Refusal
 from ._memory import available_bytes, fits, size_of
 
+MAGIC = np.lib.format.MAGIC_PREFIX  # how an array begins, whatever the name of its file
 DEFLATED = 1032  # bytes that one compressed byte can become, at most
 SLACK = 1 << 16
 FREE_LENGTH = 10**5  # rows and columns that a sparse matrix may have without an entry: a fit takes seconds
@@ -31,8 +32,8 @@ def check_memory(n_bytes: float, what: str) -> None:
         )
 
 
-def check_npy(stream: IO[bytes], length: int) -> None:
-    """Check the header of an array against the bytes of its file; the stream stands at its beginning."""
+def check_npy(stream: IO[bytes], length: int) -> int:
+    """Check the header of an array, where a stream stands, against the bytes of its file; how many values it has."""
     version = np.lib.format.read_magic(stream)
     reader = np.lib.format.read_array_header_1_0 if version == (1, 0) else np.lib.format.read_array_header_2_0
     shape, _, dtype = reader(stream)
@@ -46,6 +47,7 @@ def check_npy(stream: IO[bytes], length: int) -> None:
             f"it is cut short or damaged: it claims {shape} values of type {dtype}, {claimed:,} bytes, and {there:,} "
             f"follow; {AGAIN}"
         )
+    return math.prod(shape)
 
 
 def check_zip(archive: zipfile.ZipFile) -> None:
@@ -67,7 +69,9 @@ def check_npz(source: Path | IO[bytes]) -> None:
     with zipfile.ZipFile(source) as archive:
         check_zip(archive)
         for member in archive.infolist():
-            if member.filename.endswith(".npy"):
+            with archive.open(member) as stream:
+                is_array = stream.read(len(MAGIC)) == MAGIC
+            if is_array or member.filename.endswith(".npy"):
                 with archive.open(member) as stream:
                     check_npy(stream, member.file_size)
 

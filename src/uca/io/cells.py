@@ -15,6 +15,7 @@ from .advice import Advice, Hint
 
 MOST_VALUES, MOST_ROWS, MOST_UNITS = 5, 5, 3
 MOST_WORDS = 8  # that may be typed one by one
+LONGEST_SHOWN = 80  # characters of a value
 _NUMBER = r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
 _UNITS = r"%|[munkµp]?g|[munkµp]?l|d[lL]|[munµp]?[mM]ol|[cmunkµ]?m|[munµp]?M|m?s|min|h|IU|U|°C|°F|k?Hz|[mk]?V|k?Da"
 #: Kind -> what a value of it looks like; the first that matches counts.
@@ -55,7 +56,7 @@ class NotNumbers:
     @property
     def told(self) -> str:
         """How many values are not numbers, which they are, and where."""
-        places = [f"{value!r} ({self._places(rows)})" for value, rows in self.rows.items()]
+        places = [f"{_shown(value)!r} ({self._places(rows)})" for value, rows in self.rows.items()]
         return f"{self.n_odd} of {self.n_present} values are not numbers: {listed(places, MOST_VALUES)}"
 
     def _places(self, rows: Sequence[int]) -> str:
@@ -83,6 +84,10 @@ class NotNumbers:
         return (_WORDS[kind], choice.get(hint.parameter, ""), hint, *rest)
 
 
+def _shown(value: str) -> str:
+    return value if len(value) <= LONGEST_SHOWN else f"{value[:LONGEST_SHOWN]}…"
+
+
 def _hint(kind: str, column: str, values: Sequence[str]) -> Hint:
     """What to pass for values of a kind."""
     marks = {
@@ -93,7 +98,7 @@ def _hint(kind: str, column: str, values: Sequence[str]) -> Hint:
     if kind in marks:
         parameter, mark = marks[kind]
         return Hint(parameter, (mark,))
-    few = kind in ("word", "limit") and len(values) <= MOST_WORDS
+    few = kind in ("word", "limit") and len(values) <= MOST_WORDS and max(map(len, values)) <= LONGEST_SHOWN
     return Hint("na", (list(values),)) if few else Hint("drop", ([column],))
 
 

@@ -10,6 +10,7 @@ import csv
 import io
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,6 +20,7 @@ from .encodings import open_text
 
 SAMPLE = 1 << 16  # characters of data looked at to find the decimal mark; at least one row
 MOST_LINES = 100  # of one row; beyond, a quotation mark is only a mark
+LONGEST_CELL = (1 << 31) - 1  # characters
 SEPARATORS = ",;\t"
 _DECIMAL = re.compile(r"^\s*[+-]?\d*([.,])\d+(?:[eE][+-]?\d+)?\s*$")
 _MAYBE_THOUSANDS = re.compile(r"^\s*[+-]?[1-9]\d{0,2}[.,]\d{3}\s*$")  # or a number with three decimals
@@ -54,13 +56,23 @@ def find_dialect(path: Path, kind: str, encoding: str) -> Dialect:
             raise TableError(f"{path} is empty")
         sample = _sample(records)
         separator = _separator([head, *sample], kind)
-    rows = list(
-        csv.reader(io.StringIO("".join([head, *sample]), newline=""), delimiter=separator, skipinitialspace=True)
-    )
+    text = io.StringIO("".join([head, *sample]), newline="")
+    with cells_of_any_length():
+        rows = list(csv.reader(text, delimiter=separator, skipinitialspace=True))
     cells = [cell for row in rows[1:] or rows for cell in row]
     comma = separator != "," and has_decimal_comma(cells)
     width, longest = len(rows[-1 if len(rows) == 1 else 1]), max(map(len, (head, *sample)))
     return Dialect(separator, "," if comma else ".", tuple(rows[0]), first_line, width, longest)
+
+
+@contextmanager
+def cells_of_any_length() -> Iterator[None]:
+    """Around Python's reader of rows: it has a limit for cells, which readers of the whole file do not have."""
+    before = csv.field_size_limit(LONGEST_CELL)
+    try:
+        yield
+    finally:
+        csv.field_size_limit(before)
 
 
 def has_decimal_comma(cells: Iterable[str]) -> bool:

@@ -1,8 +1,8 @@
 """What a Matrix Market file claims, and whether its numbers are whole, before it is handed to a parser.
 
 Promises: a file that passes has a header of real numbers, is square if it is symmetric, is long enough for the entries it
-claims, has no more numbers in a line than belong there, of which parsers drop the rest, and has no character that numbers do
-not have and no exponent without digits, which some parsers read on from, beyond the end of the file.
+claims, and has in every line as many numbers as belong there, each of its kind from the first character to the last: parsers
+drop what follows a number, and some read on from an exponent without digits, beyond the end of the file.
 """
 
 from __future__ import annotations
@@ -26,25 +26,32 @@ _BANNER = re.compile(
     rb"%%MatrixMarket\s+matrix\s+(coordinate|array)\s+(\S+)\s+(general|symmetric|skew-symmetric|hermitian)\s*$", re.I
 )
 _REAL = (b"real", b"double", b"integer", b"unsigned-integer", b"pattern")
-_NUMBERS = b"0123456789+-.eE" + b"naifNAIFtyTY"  # nan, inf and infinity too
-_ALLOWED = _NUMBERS + b" \t\r\n"
-_BLANKS = bytes.maketrans(b"\t", b" ")
-_ODD = re.compile(rb"[^" + re.escape(_ALLOWED) + rb"]")
-_EXPONENT = re.compile(rb"[eE](?![+-]?[0-9])")
+_ODD = re.compile(rb"[^0-9+\-.eEnaifNAIFtyTY \t\r]")  # nan, inf and infinity are numbers too
+_EXPONENT = re.compile(rb"[0-9.][eE](?![+-]?[0-9])")
+_PLUS = re.compile(rb"(?:^|(?<=[ \t\n]))\+")
+#: What numbers look like; without a way back (``++``), so that a block is gone through once.
+_INDEX = rb"[0-9]++"
+_WHOLE = rb"[+-]?+[0-9]++(?:\.0*+)?+"
+_REAL_NUMBER = (
+    rb"[+-]?+(?:(?:[0-9]++(?:\.[0-9]*+)?+|\.[0-9]++)(?:[eE][+-]?+[0-9]++)?+"
+    rb"|[nN][aA][nN]|[iI][nN][fF](?:[iI][nN][iI][tT][yY])?+)"
+)
+_KINDS = {_INDEX: "a row or column counted from 1", _WHOLE: "a whole number", _REAL_NUMBER: "a number"}
 
 
 @dataclass(frozen=True)
 class Claim:
-    """What a header says; ``values`` is how many lines follow it, ``cells`` how many numbers each of them has.
+    """What a header says; ``values`` is how many lines follow it, ``cells`` the kinds of numbers that each of them has.
 
-    ``ends`` says whether the last line has an end.
+    ``ends`` says whether the last line has an end, ``plus`` whether numbers have a plus sign, which some parsers refuse.
     """
 
     shape: tuple[int, int]
     is_sparse: bool
     values: int
-    cells: int
+    cells: tuple[bytes, ...]
     ends: bool = True
+    plus: bool = False
 
 
 def check_market(path: Path, length: int) -> Claim:
@@ -52,15 +59,21 @@ def check_market(path: Path, length: int) -> Claim:
     with open_bytes(path) as stream:
         claim, begun = _header(stream)
         _check_claim(claim, length - begun)
-        lines, last = 0, b"\n"
+        lines, last, plus = 0, b"\n", False
+        pattern = _pattern(claim.cells)
         for block in _lines(stream):
             lines += block.count(b"\n")
             last = block[-1:]
-            _check_block(block)
-            _check_cells(block, claim.cells)
+            _check_block(block, pattern, claim.cells)
+            plus = plus or (b"+" in block and _PLUS.search(block) is not None)
     if lines + (last != b"\n") < claim.values:
         raise Refusal(f"it is cut short: it claims {claim.values:,} lines of values, and {lines:,} are there; {AGAIN}")
-    return replace(claim, ends=last == b"\n")
+    return replace(claim, ends=last == b"\n", plus=plus)
+
+
+def without_plus(text: bytes) -> bytes:
+    """The text of a file without plus signs before its numbers."""
+    return _PLUS.sub(b" ", text)
 
 
 def _header(stream: IO[bytes]) -> tuple[Claim, int]:
@@ -94,9 +107,17 @@ def _header(stream: IO[bytes]) -> tuple[Claim, int]:
     if symmetry != b"general" and rows != columns:
         raise Refusal(f"it claims to be {symmetry.decode()} and has {rows:,} rows and {columns:,} columns: {DAMAGED}")
     if layout == b"coordinate":
-        return Claim((rows, columns), True, entries[0], 2 if field == b"pattern" else 3), begun
+        return Claim((rows, columns), True, entries[0], (_INDEX, _INDEX, *_values(field))), begun
     half = {b"general": rows * columns, b"skew-symmetric": rows * (columns - 1) // 2}
-    return Claim((rows, columns), False, half.get(symmetry, rows * (columns + 1) // 2), 1), begun
+    return Claim(
+        (rows, columns), False, half.get(symmetry, rows * (columns + 1) // 2), _values(field) or (_WHOLE,)
+    ), begun
+
+
+def _values(field: bytes) -> tuple[bytes, ...]:
+    """The kind of number that a value is; a pattern has none."""
+    whole = field in (b"integer", b"unsigned-integer")
+    return () if field == b"pattern" else (_WHOLE if whole else _REAL_NUMBER,)
 
 
 def _check_claim(claim: Claim, length: int) -> None:
@@ -121,24 +142,34 @@ def _lines(stream: IO[bytes]) -> Iterator[bytes]:
         yield block + stream.readline(BLOCK)
 
 
-def _check_block(block: bytes) -> None:
-    if block.translate(None, _ALLOWED) and (place := _ODD.search(block)) is not None:
-        raise Refusal(f"it holds {place[0]!r} among its numbers, in the line {_line(block, place.start())}: {DAMAGED}")
-    if (place := _EXPONENT.search(block)) is not None:
-        raise Refusal(f"an exponent has no digits, in the line {_line(block, place.start())}: {DAMAGED}")
+def _pattern(cells: tuple[bytes, ...]) -> re.Pattern[bytes]:
+    """Lines of numbers, and blank ones."""
+    return re.compile(rb"(?:[ \t]*+(?:" + rb"[ \t]++".join(cells) + rb")?+[ \t\r]*+\n)*+")
 
 
-def _check_cells(block: bytes, cells: int) -> None:
-    """Refuse a line with more numbers than ``cells``, for which it has as many blanks or more."""
-    between = block.translate(_BLANKS, _NUMBERS + b"\r")
-    if b" " * cells not in between:
-        return
-    place = re.search(rb"^[ \t]*(?:[^ \t\r\n]+[ \t]+){%d}[^ \t\r\n]" % cells, block, re.MULTILINE)
-    if place is not None:
-        raise Refusal(f"there are more than {cells} numbers in the line {_line(block, place.start())}: {DAMAGED}")
+def _check_block(block: bytes, pattern: re.Pattern[bytes], cells: tuple[bytes, ...]) -> None:
+    """Refuse the first line that is not what the pattern says."""
+    block = block if block.endswith(b"\n") else block + b"\n"
+    match = pattern.match(block)
+    end = 0 if match is None else match.end()
+    if end < len(block):
+        line = block[end:].split(b"\n", 1)[0]
+        raise Refusal(f"{_what_is_wrong(line, cells)} in the line {_shown(line)}: {DAMAGED}")
 
 
-def _line(block: bytes, place: int) -> str:
-    """The line at a place, as text."""
-    line = block[block.rfind(b"\n", 0, place) + 1 :].split(b"\n", 1)[0]
+def _what_is_wrong(line: bytes, cells: tuple[bytes, ...]) -> str:
+    if (place := _ODD.search(line)) is not None:
+        return f"it holds {place[0]!r} among its numbers,"
+    if _EXPONENT.search(line) is not None:
+        return "an exponent has no digits,"
+    numbers = line.split()
+    if len(numbers) != len(cells):
+        return f"there are {'more' if len(numbers) > len(cells) else 'fewer'} than {len(cells)} numbers"
+    for number, kind in zip(numbers, cells, strict=True):
+        if re.fullmatch(kind, number) is None:
+            return f"{_shown(number)} is not {_KINDS[kind]},"
+    return "numbers are not separated by blanks"
+
+
+def _shown(line: bytes) -> str:
     return ascii(line[:40].decode("latin-1"))

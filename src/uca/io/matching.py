@@ -12,7 +12,7 @@ from .._readable import listed, some
 from .._types import Array
 from .advice import Hint, TableError, joined
 from .cells import NotNumbers
-from .table import Table
+from .table import Table, check_features
 from .turning import TRANSPOSE, looks_turned
 
 MOST_TOLD = 3  # columns of which values are named
@@ -59,6 +59,8 @@ def match_features(table: Table, like: Table, *, extra: bool = False) -> Table:
         return replace(table, features=like.features or table.features)
     if table.features == like.features:
         return table
+    for each in (table, like):
+        check_features(each)
     place, known = {name: i for i, name in enumerate(table.features)}, set(like.features)
     missing = [name for name in like.features if name not in place]
     unknown = [] if extra else [name for name in table.features if name not in known]

@@ -1,12 +1,14 @@
 """Rows of text files that have more or fewer cells than there are columns: told by line, never passed over.
 
 Promises: a row with more cells than columns is an error that gives its line. Rows with fewer are told in a note, as cells
-that are missing; if the last line is one and has no end, the file is cut short, and that is an error.
+that are missing, in files that are not large; if the last line is one and has no end, the file is cut short, and that is an
+error.
 """
 
 from __future__ import annotations
 
 import csv
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -15,7 +17,7 @@ from typing import Any
 from .._guard import AGAIN
 from .._readable import listed
 from .advice import TableError
-from .dialect import find_dialect
+from .dialect import Dialect, cells_of_any_length, find_dialect
 from .encodings import find_encoding, open_text
 from .formats import Raw, Reading
 
@@ -54,12 +56,10 @@ def _rows(path: Path, kind: str) -> Rows:
     """Look at all rows of a file; blank lines are none."""
     encoding = find_encoding(path).name
     dialect = find_dialect(path, kind, encoding)
-    width = max(len(dialect.header), dialect.width)
-    # A header of R has no name for the names of rows; other headers may have names that no row has a cell for.
-    fewest = width if len(dialect.header) == dialect.width - 1 else min(len(dialect.header), dialect.width)
+    width, fewest = _widths(dialect)
     longer, shorter = [], []
     line, text = 0, ""
-    with open_text(path, encoding) as stream:
+    with open_text(path, encoding) as stream, cells_of_any_length():
         lines = _Remembered(stream)
         reader = csv.reader(lines, delimiter=dialect.separator, skipinitialspace=True)
         for row in reader:
@@ -70,6 +70,16 @@ def _rows(path: Path, kind: str) -> Rows:
                 shorter.append((begun, len(row)))
         text = lines.last
     return Rows(width, longer, shorter, line, text.endswith(("\n", "\r")))
+
+
+def _widths(dialect: Dialect) -> tuple[int, int]:
+    """How many columns there are, and the fewest cells of a row that is whole.
+
+    A header of R has no name for the names of rows; other headers may have names that no row has a cell for.
+    """
+    names, cells = len(dialect.header), dialect.width
+    width = max(names, cells)
+    return width, width if names == cells - 1 else min(names, cells)
 
 
 class _Remembered:
@@ -99,19 +109,36 @@ def _refuse_longer(path: Path, rows: Rows) -> None:
 def _with_shorter(raw: Raw, path: Path, kind: str) -> Raw:
     """The table with a note on rows that have fewer cells; a file that ends in one without a line end is refused."""
     frame = raw.frame
-    if len(frame) == 0 or len(frame.columns) < 2 or path.stat().st_size > MOST_SCANNED:
+    if len(frame) == 0 or len(frame.columns) < 2 or not frame.iloc[:, -1].isna().any():
         return raw
-    if not frame.iloc[:, -1].isna().any():
+    if path.stat().st_size > MOST_SCANNED:
+        _check_last(path, kind)
         return raw
     rows = _rows(path, kind)
     if not rows.shorter:
         return raw
     line, cells = rows.shorter[-1]
     if line == rows.last_line and not rows.ends:
-        raise TableError(
-            f"{path} is cut short: its last line, {line}, ends after {cells} of {rows.width} cells, perhaps inside a "
-            f"number; {AGAIN}, or delete the line"
-        )
+        raise _cut_short(path, line, cells, rows.width)
     told = listed([str(line) for line, _ in rows.shorter], MOST_TOLD)
     note = f"rows with fewer cells than there are columns, whose last cells count as missing: line {told}"
     return replace(raw, notes=(*raw.notes, note))
+
+
+def _check_last(path: Path, kind: str) -> None:
+    """Refuse a file that ends inside its last row; of a row of several lines nothing is known."""
+    encoding = find_encoding(path).name
+    dialect = find_dialect(path, kind, encoding)
+    width, fewest = _widths(dialect)
+    with open_text(path, encoding) as stream, cells_of_any_length():
+        ((line, text),) = deque(enumerate(stream, 1), maxlen=1)
+        row = next(csv.reader([text], delimiter=dialect.separator, skipinitialspace=True))
+    if not text.endswith(("\n", "\r")) and text.count('"') % 2 == 0 and len(row) < fewest:
+        raise _cut_short(path, line, len(row), width)
+
+
+def _cut_short(path: Path, line: int, cells: int, width: int) -> TableError:
+    return TableError(
+        f"{path} is cut short: its last line, {line}, ends after {cells} of {width} cells, perhaps inside a "
+        f"number; {AGAIN}, or delete the line"
+    )

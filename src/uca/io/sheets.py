@@ -2,6 +2,7 @@
 
 Promises: every file in the archive is unpacked once, in blocks, with its checksum, and sheets are XML to their end. A
 sheet whose cells lie so far apart that the rectangle around them does not fit is refused: libraries hold the whole of it.
+Sheets of Excel are recognised by their content, since they may lie anywhere and have any name.
 """
 
 from __future__ import annotations
@@ -20,6 +21,8 @@ from .._guard import AGAIN, Refusal
 BLOCK = 1 << 20
 OVERLAP = 256  # bytes of a block that are looked at again, so that no name of a cell is cut
 CELL_BYTES = 80  # of a cell in memory: in the library, and as an object of Python
+CELLS = b"sheetData"  # what holds the cells of a sheet
+BINARY = "xl/workbook.bin"
 MOST_ROWS, MOST_COLUMNS = 1 << 20, 1 << 14  # of a sheet of Excel
 _PLACE = re.compile(rb"\br\s*=\s*[\"']([A-Za-z]*)([0-9]+)[\"']")  # of a row or a cell
 _FILLED = re.compile(rb"<(?:\w+:)?c\s[^<>]*?\br\s*=\s*[\"']([A-Za-z]+)([0-9]+)[\"'](?=[^<>]*(?<!/)>)")
@@ -35,6 +38,8 @@ def check_book(path: Path) -> None:
     """Check a workbook of Excel or of OpenDocument."""
     with zipfile.ZipFile(path) as archive:
         check_zip(archive)
+        if any(name.lower() == BINARY for name in archive.namelist()):
+            raise Refusal("it is a binary workbook, whatever its name says: save it as .xlsx")
         for member in archive.infolist():
             with archive.open(member) as stream:
                 rows, columns = _extent(iter(partial(stream.read, BLOCK), b""), member.filename)
@@ -43,14 +48,25 @@ def check_book(path: Path) -> None:
 
 def _extent(blocks: Iterator[bytes], name: str) -> tuple[int, int]:
     """Rows and columns that a file of the archive describes, which is read to its end; none if it is no sheet."""
-    rows = columns = 0
     if name == "content.xml":
         rows, columns = _open_document_extent(_well_formed(blocks, name))
-    elif name.lower().startswith("xl/") and name.lower().endswith(".xml"):
-        blocks = _well_formed(blocks, name)
-        rows, columns = _excel_extent(blocks) if "sheet" in name.lower() else (0, 0)
+    else:
+        if name.lower().startswith("xl/") and name.lower().endswith(".xml"):
+            blocks = _well_formed(blocks, name)
+        rows, columns = _excel_extent(_from_sheet(blocks))
     deque(blocks, maxlen=0)  # what is left, for its checksum
     return rows, columns
+
+
+def _from_sheet(blocks: Iterator[bytes]) -> Iterator[bytes]:
+    """The blocks of a file from where the cells of a sheet begin; none if it is no sheet."""
+    before = b""
+    for block in blocks:
+        text = before + block
+        if (place := text.find(CELLS)) >= 0:
+            yield text[place:]
+            yield from blocks
+        before = text[-len(CELLS) :]
 
 
 def _well_formed(blocks: Iterator[bytes], name: str) -> Iterator[bytes]:

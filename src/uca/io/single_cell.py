@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +16,7 @@ from .._optional import optional
 from .arrays import from_arrays
 from .formats import Content, Format, Raw, Reading, as_matrix
 from .hdf5 import check_content, check_hdf5
-from .zarr_claims import check_zarr
+from .zarr_claims import check_arrays, check_zarr
 
 
 def _h5ad(path: Path, _: Reading) -> Raw:
@@ -22,7 +26,16 @@ def _h5ad(path: Path, _: Reading) -> Raw:
     check_hdf5(path)
     with h5py.File(path, "r") as file:
         check_content(file)
-    return from_anndata(str(path), anndata.read_h5ad(path))
+    with _names_are_checked_later():
+        return from_anndata(str(path), anndata.read_h5ad(path))
+
+
+@contextmanager
+def _names_are_checked_later() -> Iterator[None]:
+    """Around readers of anndata, which warn of names that occur twice: of features it will be an error."""
+    with warnings.catch_warnings():
+        warnings.filterwarnings("ignore", r"(Variable|Observation) names are not unique")
+        yield
 
 
 def _zarr(path: Path, _: Reading) -> Raw:
@@ -33,10 +46,16 @@ def _zarr(path: Path, _: Reading) -> Raw:
     whole = path.absolute()  # file:t.zarr is no URL
     store: Any = zarr.open(str(whole), mode="r")
     if store.attrs.get("encoding-type") == "anndata":
-        return from_anndata(str(path), optional("anndata", "this format needs anndata", "io").read_zarr(whole))
+        anndata = optional("anndata", "this format needs anndata", "io")
+        notes = check_arrays(whole, store, deep=True)
+        with _names_are_checked_later():
+            raw = from_anndata(str(path), anndata.read_zarr(whole))
+        return replace(raw, notes=(*notes, *raw.notes))
+    notes = check_arrays(whole, store, deep=False)
     if hasattr(store, "shape"):
-        return Raw(str(path), values=as_matrix(np.asarray(store[...])))
-    return from_arrays(str(path), {name: np.asarray(array[...]) for name, array in store.arrays()})
+        return Raw(str(path), values=as_matrix(np.asarray(store[...])), notes=notes)
+    raw = from_arrays(str(path), {name: np.asarray(array[...]) for name, array in store.arrays()})
+    return replace(raw, notes=(*notes, *raw.notes))
 
 
 def from_anndata(source: str, data: Any) -> Raw:

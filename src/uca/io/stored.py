@@ -23,7 +23,7 @@ from .batches import BLOCK, HEAD
 from .formats import Raw, as_matrix
 from .hdf5 import check_content, check_hdf5
 from .table import Table, split
-from .zarr_claims import check_zarr
+from .zarr_claims import check_arrays, check_zarr
 
 ROW_NAMES = "obs_names"  # what ids are called where no column of obs is
 
@@ -104,8 +104,10 @@ def _opened(path: Path) -> Iterator[Any]:
     else:
         import zarr
 
-        check_zarr(path, but="X")
-        yield zarr.open_group(str(path.absolute()), mode="r")
+        check_zarr(path, sizes=False)
+        store = zarr.open_group(str(path.absolute()), mode="r")
+        check_arrays(path.absolute(), store, deep=True, but="X")
+        yield store
 
 
 def _frame(store: Any, name: str) -> Any:

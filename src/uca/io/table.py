@@ -6,6 +6,7 @@ columns set aside have one entry a row, and whatever was decided on the way is i
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -16,7 +17,8 @@ from scipy import sparse
 from .._labels import as_text
 from .._readable import some
 from .._types import Array
-from .advice import Advice, Hint
+from .advice import Advice, Hint, TableError
+from .arrays import check_mapped
 from .cells import NotNumbers
 from .codes import code_notes
 from .columns import are_numbers, describe, examine, find_id
@@ -38,6 +40,7 @@ LABEL_NAMES = (
     "genotype",
 )
 MAX_LABELS = 20
+FEW_NAMES = 3  # that may be typed one by one
 
 
 @dataclass(frozen=True)
@@ -77,6 +80,7 @@ class Table:
 
     def data(self) -> Any:
         """What a model is fitted on: a pandas table where features have names, else the values."""
+        check_mapped(self.values)
         if self.features is None or self.is_sparse:
             return self.values
         import pandas
@@ -170,7 +174,24 @@ def _split_matrix(raw: Raw, id: str | None, drop: Collection[str]) -> Table:
     ids = raw.ids if id is None else columns.pop(id) if id in columns else None
     table = Table(raw.source, raw.values, raw.features, ids, columns, raw.notes)
     kept = [i for i, name in enumerate(raw.features or ()) if name not in drop]
-    return _checked(table if raw.features is None else table.take(kept))
+    table = table if raw.features is None else table.take(kept)
+    check_features(table)
+    return _checked(table)
+
+
+def check_features(table: Table) -> None:
+    """Refuse a table in which two features have one name: which is which in another table, nobody can tell."""
+    repeated = [name for name, count in Counter(table.features or ()).items() if count > 1]
+    if not repeated:
+        return
+    drop = (Hint("drop", (repeated,)),) if len(repeated) <= FEW_NAMES else ()
+    make = " (of AnnData by adata.var_names_make_unique())" if table.source.lower().endswith((".h5ad", ".zarr")) else ""
+    raise TableError(
+        f"{table.source} has {some(repeated)} more than once, and features are told apart by their names: give each a "
+        f"name of its own{make}, or leave them out",
+        *((" with ", *drop) if drop else ()),
+        remedy=drop,
+    )
 
 
 def _split_frame(raw: Raw, id: str | None, aside: Collection[str], drop: Collection[str]) -> Table:
