@@ -1,9 +1,10 @@
-"""Parquet files read a few rows at a time beside the same files read at once."""
+"""Parquet, h5ad and zarr files read a few rows at a time beside the same files read at once."""
 
 from __future__ import annotations
 
 import csv
 import json
+import warnings
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,7 @@ from typer.testing import CliRunner  # noqa: E402
 
 import uca  # noqa: E402
 from uca.cli import app  # noqa: E402
-from uca.io import batches  # noqa: E402
+from uca.io import batches, larger, stored  # noqa: E402
 
 N = 1500
 
@@ -36,9 +37,10 @@ def run(*arguments):
 @pytest.fixture
 def streamed(monkeypatch):
     """Every file is too large, and blocks are small."""
-    monkeypatch.setattr(batches, "LIMIT", 0)
-    monkeypatch.setattr(batches, "BLOCK", 1)  # 256 rows at least
-    monkeypatch.setattr(batches, "HEAD", 100)
+    monkeypatch.setattr(larger, "LIMIT", 0)
+    for module in (batches, stored):
+        monkeypatch.setattr(module, "BLOCK", 1)  # 256 rows at least
+        monkeypatch.setattr(module, "HEAD", 100)
 
 
 @pytest.fixture
@@ -62,7 +64,7 @@ def scores_of(folder):
 def test_result_is_that_of_all_rows_at_once(files, monkeypatch, scale, components):
     options = ["target.parquet", "-b", "control.parquet", "--scale", scale, "--components", components]
     assert run("fit", *options, "--no-report", "-o", "whole").exit_code == 0
-    monkeypatch.setattr(batches, "LIMIT", 0)
+    monkeypatch.setattr(larger, "LIMIT", 0)
     monkeypatch.setattr(batches, "BLOCK", 1)
     monkeypatch.setattr(batches, "HEAD", 100)
     told = run("fit", *options, "-o", "parts")
@@ -115,7 +117,7 @@ def test_what_is_not_finite_is_told_as_for_other_files(files, monkeypatch, value
     rows.loc[3, "g4"] = value
     rows.to_parquet("target.parquet")
     whole = run("fit", "target.parquet", "-b", "control.parquet", "-o", "whole")
-    monkeypatch.setattr(batches, "LIMIT", 0)
+    monkeypatch.setattr(larger, "LIMIT", 0)
     parts = run("fit", "target.parquet", "-b", "control.parquet", "-o", "whole")
     assert parts.exit_code == whole.exit_code == 1
     assert parts.stderr.splitlines()[0] == whole.stderr.splitlines()[0]
@@ -197,12 +199,98 @@ def test_text_that_does_not_fit(files, streamed, monkeypatch):
 
 def test_what_is_too_large(files, monkeypatch):
     """6 columns and a whole number of 8 bytes: 1500 * 7 * 8 bytes of the target."""
-    monkeypatch.setattr(batches, "available_bytes", lambda: 1e12)
+    monkeypatch.setattr(larger, "available_bytes", lambda: 1e12)
     path = [Path("target.parquet")]
     for limit, large in ((N * 7 * 8, False), (N * 7 * 8 - 1, True)):
-        monkeypatch.setattr(batches, "LIMIT", limit)
-        assert batches.too_large(path) is large
-    monkeypatch.setattr(batches, "LIMIT", 1e12)
-    monkeypatch.setattr(batches, "available_bytes", lambda: 4.0 * N * 7 * 8 - 1)
-    assert batches.too_large(path)
-    assert not batches.too_large([*path, Path("other.csv")])
+        monkeypatch.setattr(larger, "LIMIT", limit)
+        assert larger.too_large(path) is large
+    monkeypatch.setattr(larger, "LIMIT", 1e12)
+    monkeypatch.setattr(larger, "available_bytes", lambda: 4.0 * N * 7 * 8 - 1)
+    assert larger.too_large(path)
+    assert not larger.too_large([*path, Path("other.csv")])
+
+
+# --- stores of AnnData ----------------------------------------------------------------------------------------------
+
+
+def stores(kind, dtype="f8", chunks=None):
+    """The tables of ``files`` as stores, the background's features in another order."""
+    anndata = pytest.importorskip("anndata", reason="pip install '.[io]'")
+    pytest.importorskip({"h5ad": "h5py", "zarr": "zarr"}[kind], reason="pip install '.[io]'")
+    for name, n, seed, order in (("target", N, 0, slice(None)), ("control", 700, 1, slice(None, None, -1))):
+        rows = frame(n, seed=seed)[[f"g{i}" for i in range(6)][order]]
+        obs = pandas.DataFrame({"kind": np.where(np.arange(n) < n // 2, "a", "b")}, index=[f"s{i}" for i in range(n)])
+        data = anndata.AnnData(rows.to_numpy(dtype), obs=obs, var=pandas.DataFrame(index=rows.columns))
+        with warnings.catch_warnings():
+            warnings.filterwarnings("ignore", "Writing zarr v2")
+            getattr(data, f"write_{kind}")(
+                f"{name}.{kind}", **({"chunks": chunks} if kind == "zarr" and chunks else {})
+            )
+
+
+@pytest.mark.parametrize(("kind", "dtype"), [("h5ad", "f8"), ("h5ad", "f4"), ("zarr", "f8")])
+def test_stores_give_what_all_rows_at_once_do(files, monkeypatch, kind, dtype):
+    stores(kind, dtype, chunks=(300, 4))
+    options = [f"target.{kind}", "-b", f"control.{kind}", "--no-report"]
+    assert run("fit", *options, "-o", "whole").exit_code == 0
+    monkeypatch.setattr(larger, "LIMIT", 0)
+    monkeypatch.setattr(stored, "BLOCK", 1)
+    monkeypatch.setattr(stored, "HEAD", 100)
+    told = run("fit", *options, "-o", "parts")
+    assert told.exit_code == 0, told.output
+    summary, then = (json.loads(Path(folder, "summary.json").read_text()) for folder in ("parts", "whole"))
+    assert any("a few rows at a time" in note for note in summary["notes"])
+    for key in ("target", "background_sources", "n_samples", "n_features", "labels"):
+        assert summary[key] == then[key]
+    whole, parts = uca.load("whole/model.skops"), uca.load("parts/model.skops")
+    np.testing.assert_allclose(parts.components_, whole.components_, atol=1e-7 if dtype == "f8" else 1e-4)
+    one, other = scores_of("whole"), scores_of("parts")
+    assert [(row["id"], row["kind"]) for row in other] == [(row["id"], row["kind"]) for row in one]
+    close = {"rtol": 1e-5, "atol": 1e-5} if dtype == "f8" else {"rtol": 1e-3, "atol": 1e-3}
+    np.testing.assert_allclose([float(row["UC1"]) for row in other], [float(row["UC1"]) for row in one], **close)
+
+
+def test_ids_and_features_of_stores_can_be_chosen(files, streamed):
+    stores("h5ad")
+    options = ["target.h5ad", "-b", "control.h5ad", "-o", "parts", "--drop", "g3"]
+    assert run("fit", *options, "--id", "none").exit_code == 0
+    assert [row["id"] for row in scores_of("parts")] == [str(i + 1) for i in range(N)]
+    assert list(uca.load("parts/model.skops").feature_names_in_) == ["g0", "g1", "g2", "g4", "g5"]
+    assert run("fit", *options, "--id", "kind", "--force").exit_code == 0
+    assert scores_of("parts")[-1]["id"] == "b"
+
+
+def test_stores_that_are_read_whole(files, streamed):
+    from scipy import sparse
+
+    stores("h5ad")
+    assert larger.too_large([Path("target.h5ad"), Path("target.parquet")])
+    anndata = pytest.importorskip("anndata")
+    anndata.AnnData(sparse.csr_matrix(np.eye(9))).write_h5ad("sparse.h5ad")
+    assert not larger.too_large([Path("target.h5ad"), Path("sparse.h5ad")])
+    Path("broken.h5ad").write_bytes(Path("target.h5ad").read_bytes()[:3000])
+    assert not larger.too_large([Path("broken.h5ad")])
+    assert not larger.too_large([Path("absent.h5ad")])
+
+
+@pytest.mark.parametrize("kind", ["h5ad", "zarr"])
+def test_a_store_whose_x_does_not_fit_is_read_all_the_same(files, monkeypatch, kind):
+    stores(kind, chunks=(300, 6))
+    told = [f"target.{kind}", "-b", f"control.{kind}", "--no-report", "-o", "parts"]
+    monkeypatch.setattr("uca._memory.ALWAYS", 0)
+    for module in ("_memory", "_claims", "_guard", "io.larger"):
+        monkeypatch.setattr(f"uca.{module}.available_bytes", lambda: N * 6 * 8 - 1)
+    found = run("fit", *told)
+    assert found.exit_code == 0, found.output
+    assert len(scores_of("parts")) == N
+
+
+def test_a_store_that_has_a_gene_twice(files, streamed):
+    anndata = pytest.importorskip("anndata")
+    stores("h5ad")
+    with pytest.warns(UserWarning, match="not unique"):
+        twice = anndata.AnnData(np.ones((9, 2)), var=pandas.DataFrame(index=["a", "a"]))
+    twice.write_h5ad("control.h5ad")
+    told = run("fit", "target.h5ad", "-b", "control.h5ad", "-o", "parts")
+    assert told.exit_code == 1
+    assert "control.h5ad cannot be read as h5ad: it has column 'a' more than once" in told.stderr

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -86,28 +87,44 @@ def open_stored(path: Path, *, id: str | None, drop: Collection[str] = ()) -> St
     columns = {str(name): as_text(obs[name]) for name in obs.columns}
     ids = as_text(obs.index)
     first = {name: column[:HEAD] for name, column in columns.items()}
-    head = split(Raw(str(path), values=values, features=features, ids=ids[:HEAD], columns=first), id=id, drop=drop)
+    notes = _check(path, path.stat().st_mtime_ns)
+    raw = Raw(str(path), values=values, features=features, ids=ids[:HEAD], columns=first, notes=notes)
+    head = split(raw, id=id, drop=drop)
     found = id if id in columns else ROW_NAMES if head.ids is not None else None
     return StoredRows(path, n_rows, head, found, columns | ({ROW_NAMES: ids} if found == ROW_NAMES else {}), features)
 
 
 @contextmanager
 def _opened(path: Path) -> Iterator[Any]:
-    """The store, checked but for the size of X."""
+    """The store; it was checked, but for the size of X."""
+    _check(path, path.stat().st_mtime_ns)
+    if kind_of(path) == "h5ad":
+        import h5py
+
+        with h5py.File(path, "r") as file:
+            yield file
+    else:
+        yield _zarr(path)
+
+
+@lru_cache(maxsize=64)
+def _check(path: Path, _changed: int) -> tuple[str, ...]:
+    """Check a store, once: the whole file is looked at; what is said of absent chunks."""
     if kind_of(path) == "h5ad":
         import h5py
 
         check_hdf5(path)
         with h5py.File(path, "r") as file:
             check_content(file, but="X")
-            yield file
-    else:
-        import zarr
+        return ()
+    check_zarr(path, sizes=False)
+    return check_arrays(path.absolute(), _zarr(path), deep=True, but="X")
 
-        check_zarr(path, sizes=False)
-        store = zarr.open_group(str(path.absolute()), mode="r")
-        check_arrays(path.absolute(), store, deep=True, but="X")
-        yield store
+
+def _zarr(path: Path) -> Any:
+    import zarr
+
+    return zarr.open_group(str(path.absolute()), mode="r")
 
 
 def _frame(store: Any, name: str) -> Any:
