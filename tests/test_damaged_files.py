@@ -653,8 +653,10 @@ class TestTables:
         )
 
     @pytest.mark.filterwarnings("ignore")
-    def test_text_of_hdf5_that_would_be_read_for_ever_or_from_nowhere(self, tmp_path):
+    @pytest.mark.parametrize("window", [4096, 1 << 26])
+    def test_text_of_hdf5_that_would_be_read_for_ever_or_from_nowhere(self, tmp_path, window, monkeypatch):
         anndata = pytest.importorskip("anndata")
+        monkeypatch.setattr("uca.io.hdf5.WINDOW", window)
         anndata.AnnData(np.ones((3, 2))).write_h5ad(tmp_path / "t.h5ad")
         data, whole = (bytearray((tmp_path / "t.h5ad").read_bytes()) for _ in range(2))
         heap = data.index(b"GCOL")
