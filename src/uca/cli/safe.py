@@ -3,7 +3,8 @@
 Promises: a cell of a CSV file that a spreadsheet would take for a formula gets a leading apostrophe, as in the report, and
 :func:`from_cell` gives the name back; numbers stay numbers. No control character of a name reaches a terminal. What standard
 output or a file cannot encode is replaced by ``?``, and that is told once, at the end. What standard output does not take (a
-full disk, a closed pipe) fails once, in the command, and not again when the program ends.
+full disk, a closed pipe) fails once, in the command, and not again when the program ends. A stream that is closed from the
+start (``>&-``) takes everything and shows nothing.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 BEGINS_FORMULA = tuple("=+-@\t\r\n")
@@ -59,6 +60,20 @@ def encodable(text: str) -> str:
 
 
 @contextmanager
+def open_streams() -> Iterator[None]:
+    """Standard output and error that can be written to; opened at once, so that no file of a result gets their numbers."""
+    closed = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
+    with ExitStack() as stack:
+        for name in closed:
+            setattr(sys, name, stack.enter_context(open(os.devnull, "w", encoding="utf-8")))
+        try:
+            yield
+        finally:
+            for name in closed:
+                setattr(sys, name, None)
+
+
+@contextmanager
 def replacing_streams() -> Iterator[None]:
     """Standard output and error that replace what they cannot encode."""
     _replaced.clear()
@@ -80,8 +95,9 @@ def replacing_streams() -> Iterator[None]:
             try:
                 stream.reconfigure(errors=errors)
             except OSError:  # it writes first what is left; that this fails was told by the command
-                drop_unwritten(stream)
-                stream.reconfigure(errors=errors)
+                with suppress(OSError):  # a stream that is no file cannot be emptied
+                    drop_unwritten(stream)
+                    stream.reconfigure(errors=errors)
 
 
 def drop_unwritten(stream: Any) -> None:
