@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import errno
 import io
 import json
 import multiprocessing
@@ -233,10 +234,40 @@ def test_full_disk(tables):
         [*PROGRAM, *FIT, "--force"], capture_output=True, text=True, env=HERE, preexec_fn=no_large_files
     )
     assert done.returncode == 1
-    assert "File too large" in done.stderr
+    assert done.stderr.strip().splitlines()[-1].startswith("uca: out")
+    assert done.stderr.strip().endswith(": File too large")
     assert "Traceback" not in done.stderr
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == before
     assert sorted(os.listdir(".")) == listed
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx", "ods", "parquet"])
+def test_full_disk_while_scores_are_written(tables, ending):
+    """One line that names the file. Writers of archives try to end them when they are forgotten, which is silent too."""
+    for package in {"xlsx": ["openpyxl"], "ods": ["odf"], "parquet": ["pyarrow"]}.get(ending, []):
+        pytest.importorskip(package)
+    good(*FIT)
+    done = subprocess.run(
+        [*PROGRAM, "transform", "out", "target.csv", "-o", f"s.{ending}"],
+        capture_output=True,
+        text=True,
+        env=HERE,
+        preexec_fn=no_large_files,
+    )
+    assert done.returncode == 1
+    (told,) = done.stderr.splitlines()
+    assert told.startswith(f"uca: s.{ending}: ")
+    assert told.endswith(os.strerror(errno.EFBIG))
+    assert not list(Path().glob("*s." + ending))
+
+
+def test_full_disk_while_a_model_is_saved(tables):
+    code = "import numpy as np, uca\nmodel = uca.UCA().fit(np.random.default_rng(0).normal(size=(20, 3)))\n"
+    code += "uca.save(model, 'm.skops')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=HERE, preexec_fn=no_large_files
+    )
+    assert done.stderr.strip().endswith(f"{os.strerror(errno.EFBIG)}: 'm.skops'")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")

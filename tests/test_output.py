@@ -109,6 +109,21 @@ def test_scores_for_spreadsheets(nasty, ending):
         assert ids.tolist() == [f"'={i}+1" for i in range(16)]
 
 
+@pytest.mark.parametrize("ending", ["xlsx", "ods"])
+def test_control_characters_in_spreadsheets(nasty, ending):
+    """XML cannot hold them: they are replaced, and that is told."""
+    for package in ("python_calamine", "openpyxl" if ending == "xlsx" else "odf"):
+        pytest.importorskip(package)
+    good("fit", "t.csv", "-b", "b.csv", "-o", "out", "--id", "id", "--drop", "kind", "--no-report")
+    done = good("transform", "out", "t.csv", "--id", "id", "--drop", "kind", "-o", f"s.{ending}")
+    assert "control characters that a spreadsheet cannot hold were replaced by '?'" in done.stderr
+    assert "and 13 more" in done.stderr
+    assert "\x1b" not in done.stderr
+    written = pd.read_excel(f"s.{ending}", engine="calamine")
+    assert written["id"][7] == "plain?]0;7"
+    assert len(written) == 16
+
+
 def test_escapes_in_errors_and_notes(nasty):
     done = subprocess.run(
         [*PROGRAM, "fit", "t.csv", "-b", "b.csv", "--labels", "x\x1b[2J"], capture_output=True, text=True, env=HERE

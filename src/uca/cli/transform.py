@@ -58,7 +58,10 @@ def transform(*, model_file: Path, data: Path, out: Path | None, columns: Column
     names = component_names(model)
     if out is not None:
         out.resolve().parent.mkdir(parents=True, exist_ok=True)
-        write_table(out, Table(str(out), scores, tuple(names), _ids(table, out)))
+        written: list[str] = []
+        with warnings_as_notes(written):
+            write_table(out, Table(str(out), scores, tuple(names), _ids(table, out)))
+        say(written, quiet=output.silent)
     if output.as_json:
         typer.echo(json.dumps({"ids": row_ids(table), "components": names, "scores": scores.tolist()}))
     elif out is None:
