@@ -27,7 +27,7 @@ from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
 from .reading import stem
 from .results import components_csv, describe, describe_means, json_text, line, made_from, scores_csv, show
-from .safe import encodable
+from .safe import encodable, printable_lines
 from .streamed import Streamed, is_streamed, read_streamed
 from .typed import next_command
 
@@ -88,7 +88,9 @@ def fit(
         with new_folder(out) as folder, warnings_as_notes(notes):
             steps.step("writing")
             _write(folder, model, study)
-            (folder / "methods.txt").write_text(encodable(methods(model, study, tested)), encoding="utf-8")
+            (folder / "methods.txt").write_text(
+                printable_lines(encodable(methods(model, study, tested))), encoding="utf-8"
+            )
             notes += draw_scores(folder / "scores.png", model, study)
             if isinstance(study, Streamed):
                 notes.append(study.sampled)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import traceback
 import warnings
@@ -17,7 +16,7 @@ from ..io.advice import Advice, Hint, TableError
 from .early import INTERRUPTED
 from .ending import ending_as_interrupt
 from .garbage import collect_rarely
-from .safe import open_streams, printable, printable_lines, replacing_streams, tell_replaced
+from .safe import json_of, open_streams, printable, printable_lines, replacing_streams, tell_replaced
 from .typed import in_words, second_try, with_backgrounds
 
 if TYPE_CHECKING:
@@ -151,7 +150,7 @@ def say(notes: Sequence[str], *, quiet: bool = False) -> None:
 def tell(content: dict[str, Any], *, quiet: bool, as_json: bool) -> bool:
     """Print what was found as JSON, or its notes; whether tables for people are to follow."""
     if as_json:
-        typer.echo(json.dumps(content))
+        typer.echo(json_of(content))
         return False
     say(content["notes"], quiet=quiet)
     return not quiet

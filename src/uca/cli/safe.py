@@ -1,7 +1,8 @@
 """Text of strangers in files and on terminals: names may hold formulas, escape sequences, or what cannot be encoded.
 
 Promises: a cell of a CSV file that a spreadsheet would take for a formula gets a leading apostrophe, as in the report, and
-:func:`from_cell` gives the name back; numbers stay numbers. No control character of a name reaches a terminal. What standard
+:func:`from_cell` gives the name back; numbers stay numbers. No control character of a name reaches standard output, standard
+error or a file for people to read, wherever these go; tables in files hold names as they are. What standard
 output or a file cannot encode is replaced by ``?``, and that is told once, at the end. What standard output does not take (a
 full disk, a closed pipe) fails once, in the command, and not again when the program ends. A stream that is closed from the
 start (``>&-``) takes everything and shows nothing.
@@ -10,6 +11,7 @@ start (``>&-``) takes everything and shows nothing.
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import re
 import sys
@@ -42,13 +44,18 @@ def from_cell(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Text for a terminal, in one line: every control character as what one types for it."""
+    """Text for people, in one line: every control character as what one types for it."""
     return _CONTROL.sub(lambda found: repr(found.group())[1:-1], text)
 
 
 def printable_lines(text: str) -> str:
     """The same for text of several lines, which stay lines."""
     return "\n".join(map(printable, text.split("\n")))
+
+
+def json_of(content: Any, **options: Any) -> str:
+    """JSON in ASCII, without control characters: of those it leaves DEL alone."""
+    return json.dumps(content, **options).replace("\x7f", "\\u007f")
 
 
 def encodable(text: str) -> str:
