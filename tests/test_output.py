@@ -131,14 +131,14 @@ CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e]")
 
 def test_escapes_of_a_background_reach_no_text(nasty):
     """Neither a terminal nor a pipe, nor a file that is read with ``cat``."""
-    name = "b\x1b[31m\x07\x7f\u202e"
+    name = "b\n\nx\x1b[31m\x07\x7f\u202e"
     Path("b.csv").rename(f"{name}.csv")
     for options in ((), ("--json",)):
         shown = good("fit", "t.csv", "-b", f"{name}.csv", "-o", "out", "--force", "--no-report", *options)
         assert CONTROL.search(shown.stdout + shown.stderr) is None
     for path in ("out/methods.txt", "out/summary.json"):
         assert CONTROL.search(Path(path).read_text(encoding="utf-8")) is None, path
-    assert "b\\x1b[31m\\x07\\x7f\\u202e" in Path("out/methods.txt").read_text(encoding="utf-8")
+    assert "b\\n\\nx\\x1b[31m\\x07\\x7f\\u202e" in Path("out/methods.txt").read_text(encoding="utf-8")
     assert json.loads(Path("out/summary.json").read_text())["backgrounds"][0]["name"] == name
 
 
