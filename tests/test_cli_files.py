@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import shlex
 from importlib.util import find_spec
 from pathlib import Path
@@ -19,6 +20,7 @@ from commands import NAMES, SHARED, UNIQUE, good, named, run, write_tables
 import uca
 from uca.cli import COMMANDS
 from uca.cli.figures import drawn_labels
+from uca.cli.inputs import named_files
 from uca.cli.typed import second_try, with_backgrounds
 from uca.io import FORMATS, Hint, read_table
 
@@ -440,3 +442,41 @@ class TestErrorsWithNotes:
         result = good("transform", "result", "new.csv")
         assert "note: column that the model does not know left out: 'cage'" in result.stderr
         assert "is a feature" not in result.stderr
+
+
+def test_a_background_that_exists_as_typed_is_a_file(folder):
+    """However its path is written: two such paths may share what stands before the sign."""
+    for place in ("./=nb.csv", "./run=1/b1.csv", "run=2//b2.csv", "./run=3/../run=3/b3.csv"):
+        Path(os.path.normpath(place)).parent.mkdir(exist_ok=True)
+        Path(place).write_text("a,b\n1,2\n")
+    given = [
+        "./=nb.csv",
+        "./run=1/b1.csv",
+        "run=2//b2.csv",
+        "./run=3/../run=3/b3.csv",
+        "x=run=1/b1.csv",
+        "./y=gone.csv",
+    ]
+    assert {name: str(path) for name, path in named_files(given).items()} == {
+        "=nb": "=nb.csv",
+        "b1": "run=1/b1.csv",
+        "b2": "run=2/b2.csv",
+        "b3": "run=3/../run=3/b3.csv",
+        "x": "run=1/b1.csv",
+        "./y": "gone.csv",
+    }
+
+
+@needs_plots
+def test_files_with_a_sign_in_their_names_are_read_again(folder, tables, monkeypatch):
+    """From another folder too."""
+    Path("run=1").mkdir()
+    tables["treated"].to_csv("t.csv", index=False)
+    for place in ("run=1/a=b.csv", "=c.csv", "d.csv"):
+        tables["control"].to_csv(place, index=False)
+    good("fit", "t.csv", "-b", "./run=1/a=b.csv", "-b", "./=c.csv", "-b", "e=d.csv", "-o", "out", "--no-report")
+    names = [entry["name"] for entry in json.loads(Path("out/summary.json").read_text())["backgrounds"]]
+    assert names == ["a=b", "=c", "e"]
+    for place in (".", "run=1"):
+        monkeypatch.chdir(folder / place)
+        good("plot", os.path.relpath(folder / "out"), "scores", "-o", "figure.png")

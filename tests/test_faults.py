@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
+import errno
+import io
 import json
 import multiprocessing
 import os
@@ -22,6 +25,7 @@ from sklearn.base import clone
 import uca
 from uca import UCA
 from uca._files import beside, new_file, new_path, remove_leftovers, write_file
+from uca.cli.safe import replacing_streams
 
 pd = pytest.importorskip("pandas")
 pytestmark = pytest.mark.skipif(os.name != "posix", reason="signals and limits are those of POSIX")
@@ -84,6 +88,22 @@ def test_requests_to_end_clean_up(tables, number):
     assert program.returncode == 128 + number
     assert errors.strip() == "uca: ended; no result was changed"
     assert sorted(os.listdir(".")) == before
+
+
+@pytest.mark.parametrize("module", ["typer", "uca.cli.commands.fit"])
+def test_interrupts_while_the_program_is_imported(module):
+    """As of Ctrl-C in the first tenths of a second."""
+    code = f"""
+import sys
+class Interrupts:
+    def find_spec(self, name, path, target=None):
+        if name == {module!r}:
+            raise KeyboardInterrupt
+sys.meta_path.insert(0, Interrupts())
+import uca.cli
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, env=HERE)
+    assert (done.returncode, done.stderr) == (130, "uca: interrupted; no result was changed\n")
 
 
 @pytest.mark.parametrize(("first", "pause"), [(signal.SIGTERM, 0.0), (signal.SIGTERM, 0.001), (signal.SIGHUP, 0.05)])
@@ -214,10 +234,40 @@ def test_full_disk(tables):
         [*PROGRAM, *FIT, "--force"], capture_output=True, text=True, env=HERE, preexec_fn=no_large_files
     )
     assert done.returncode == 1
-    assert "File too large" in done.stderr
+    assert done.stderr.strip().splitlines()[-1].startswith("uca: out")
+    assert done.stderr.strip().endswith(": File too large")
     assert "Traceback" not in done.stderr
     assert {path.name: path.read_bytes() for path in Path("out").iterdir()} == before
     assert sorted(os.listdir(".")) == listed
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "xlsx", "ods", "parquet"])
+def test_full_disk_while_scores_are_written(tables, ending):
+    """One line that names the file. Writers of archives try to end them when they are forgotten, which is silent too."""
+    for package in {"xlsx": ["openpyxl"], "ods": ["odf"], "parquet": ["pyarrow"]}.get(ending, []):
+        pytest.importorskip(package)
+    good(*FIT)
+    done = subprocess.run(
+        [*PROGRAM, "transform", "out", "target.csv", "-o", f"s.{ending}"],
+        capture_output=True,
+        text=True,
+        env=HERE,
+        preexec_fn=no_large_files,
+    )
+    assert done.returncode == 1
+    (told,) = done.stderr.splitlines()
+    assert told.startswith(f"uca: s.{ending}: ")
+    assert told.endswith(os.strerror(errno.EFBIG))
+    assert not list(Path().glob("*s." + ending))
+
+
+def test_full_disk_while_a_model_is_saved(tables):
+    code = "import numpy as np, uca\nmodel = uca.UCA().fit(np.random.default_rng(0).normal(size=(20, 3)))\n"
+    code += "uca.save(model, 'm.skops')"
+    done = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, env=HERE, preexec_fn=no_large_files
+    )
+    assert done.stderr.strip().endswith(f"{os.strerror(errno.EFBIG)}: 'm.skops'")
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
@@ -249,6 +299,32 @@ def on_a_full_disk(command: list[str]) -> tuple[int, str]:
     with open("/dev/full", "w") as full:
         done = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=HERE)
     return done.returncode, done.stderr
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no /dev/full")
+def test_help_on_a_full_disk(tmp_path):
+    """Without arguments the program prints its help, and fails as a command does."""
+    assert on_a_full_disk(PROGRAM) == (1, "uca: [Errno 28] No space left on device\n")
+
+
+class Unwritable(io.RawIOBase):
+    """A stream without a number that takes nothing."""
+
+    def writable(self):
+        return True
+
+    def write(self, data):
+        raise OSError(28, "No space left on device")
+
+
+def test_a_stream_that_is_no_file_and_takes_nothing(monkeypatch):
+    stream = io.TextIOWrapper(io.BufferedWriter(Unwritable()))
+    monkeypatch.setattr(sys, "stdout", stream)
+    with replacing_streams():
+        print("scores")
+    monkeypatch.undo()
+    with contextlib.suppress(OSError):
+        stream.close()
 
 
 def test_two_writers(tables):
@@ -332,6 +408,38 @@ def test_closed_standard_output(tables):
     assert "Traceback" not in told
     assert "Exception ignored" not in told
     assert_whole()
+
+
+def closed_from_the_start(command: list[str], *numbers: int) -> subprocess.CompletedProcess[str]:
+    """As in ``uca … >&- 2>&-``: Python then has None in place of the streams."""
+    return subprocess.run(
+        [*PROGRAM, *command],
+        capture_output=True,
+        text=True,
+        env=HERE,
+        preexec_fn=lambda: [os.close(number) for number in numbers],
+    )
+
+
+@pytest.mark.parametrize("numbers", [(1,), (2,), (1, 2)])
+def test_streams_that_are_closed_from_the_start(tables, numbers):
+    done = closed_from_the_start(FIT, *numbers)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert ("UC1" in done.stdout) == (1 not in numbers)
+    assert_whole()
+    for command in (["transform", "out", "target.csv"], ["info", "out"], ["info", "out", "--json"]):
+        done = closed_from_the_start(command, *numbers)
+        assert (done.returncode, done.stderr) == (0, ""), command
+        assert bool(done.stdout) == (1 not in numbers)
+    assert closed_from_the_start(["fit", "nothing.csv", "-b", "one.csv"], *numbers).returncode == 2
+    assert closed_from_the_start([], *numbers).returncode == 2
+
+
+def test_progress_without_standard_error(monkeypatch, rng):
+    """As under pythonw, which has no streams."""
+    monkeypatch.setattr(sys, "stderr", None)
+    target, background = rng.standard_normal((2, 20, 3))
+    assert UCA(verbose=True).fit(target, backgrounds=background).certificate_.status == "optimal"
 
 
 @pytest.mark.parametrize("command", [["transform", "out", "target.csv"], ["info", "out", "--json"]])

@@ -5,8 +5,10 @@ from __future__ import annotations
 import csv
 import json
 import os
+import re
 import subprocess
 import sys
+from io import StringIO
 from pathlib import Path
 
 import numpy as np
@@ -82,8 +84,8 @@ def test_no_formula_in_any_csv(nasty):
 def test_the_program_reads_its_own_files_back(nasty):
     good("fit", "t.csv", "-b", "b.csv", "-o", "out", "--id", "id", "--drop", "kind", "--no-report")
     good("plot", "out", "scores", "-o", "figure.png")
-    piped = good("transform", "out", "t.csv", "--id", "id", "--drop", "kind").stdout
-    pd.testing.assert_frame_equal(pd.read_csv("out/scores.csv"), pd.read_csv(pd.io.common.StringIO(piped)))
+    good("transform", "out", "t.csv", "--id", "id", "--drop", "kind", "-o", "s.csv")
+    pd.testing.assert_frame_equal(pd.read_csv("out/scores.csv"), pd.read_csv("s.csv"))
     # Labels in a file that the program wrote are matched by ids that it marked as text.
     scores = pd.read_csv("out/scores.csv")
     labels = pd.DataFrame({"id": scores["id"], "grp": np.arange(16) % 3}).iloc[::-1]
@@ -107,6 +109,52 @@ def test_scores_for_spreadsheets(nasty, ending):
     else:
         ids = pd.read_csv(f"s.{ending}", sep="\t" if ending == "tsv" else ",")["id"]
         assert ids.tolist() == [f"'={i}+1" for i in range(16)]
+
+
+@pytest.mark.parametrize("ending", ["xlsx", "ods"])
+def test_control_characters_in_spreadsheets(nasty, ending):
+    """XML cannot hold them: they are replaced, and that is told."""
+    for package in ("python_calamine", "openpyxl" if ending == "xlsx" else "odf"):
+        pytest.importorskip(package)
+    good("fit", "t.csv", "-b", "b.csv", "-o", "out", "--id", "id", "--drop", "kind", "--no-report")
+    done = good("transform", "out", "t.csv", "--id", "id", "--drop", "kind", "-o", f"s.{ending}")
+    assert "control characters that a spreadsheet cannot hold were replaced by '?'" in done.stderr
+    assert "and 13 more" in done.stderr
+    assert "\x1b" not in done.stderr
+    written = pd.read_excel(f"s.{ending}", engine="calamine")
+    assert written["id"][7] == "plain?]0;7"
+    assert len(written) == 16
+
+
+CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e]")
+
+
+def test_escapes_of_a_background_reach_no_text(nasty):
+    """Neither a terminal nor a pipe, nor a file that is read with ``cat``."""
+    name = "b\n\nx\x1b[31m\x07\x7f\u202e"
+    Path("b.csv").rename(f"{name}.csv")
+    for options in ((), ("--json",)):
+        shown = good("fit", "t.csv", "-b", f"{name}.csv", "-o", "out", "--force", "--no-report", *options)
+        assert CONTROL.search(shown.stdout + shown.stderr) is None
+    for path in ("out/methods.txt", "out/summary.json"):
+        assert CONTROL.search(Path(path).read_text(encoding="utf-8")) is None, path
+    assert "b\\n\\nx\\x1b[31m\\x07\\x7f\\u202e" in Path("out/methods.txt").read_text(encoding="utf-8")
+    assert json.loads(Path("out/summary.json").read_text())["backgrounds"][0]["name"] == name
+
+
+def test_escapes_of_ids_reach_no_pipe(nasty):
+    good("fit", "t.csv", "-b", "b.csv", "-o", "out", "--id", "id", "--drop", "kind", "--no-report")
+    options = ("transform", "out", "t.csv", "--id", "id", "--drop", "kind")
+    done = good(*options)
+    assert CONTROL.search(done.stdout) is None
+    assert "plain\\x1b]0;7," in done.stdout
+    assert "control characters of ids are shown" in done.stderr
+    assert len(pd.read_csv(StringIO(done.stdout))) == 16
+    done = good(*options, "--json")
+    assert CONTROL.search(done.stdout) is None
+    assert json.loads(done.stdout)["ids"] == pd.read_csv("t.csv")["id"].tolist()
+    good(*options, "-o", "s.csv")
+    assert [from_cell(key) for key in pd.read_csv("s.csv")["id"]] == pd.read_csv("t.csv")["id"].tolist()
 
 
 def test_escapes_in_errors_and_notes(nasty):

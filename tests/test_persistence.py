@@ -183,6 +183,22 @@ def test_version_mismatch_is_warned_of_and_a_new_format_refused(path):
         uca.load(path)
 
 
+@pytest.mark.parametrize("versions", ["0.2", None, 3, ["0.2"]])
+def test_versions_of_another_kind_are_refused_with_the_name_of_the_file(path, model, versions):
+    skops.dump({"format": 1, "versions": versions, "model": model}, path)
+    with pytest.raises(ValueError, match=r"model\.skops is not a model file, or is damaged"):
+        uca.load(path)
+
+
+@pytest.mark.parametrize("name", ["explained_variance_", "feature_names_in_", "components_"])
+def test_attributes_of_another_kind_are_refused_with_the_name_of_the_file(model, tmp_path, name):
+    setattr(model, name, 3.0)
+    path = tmp_path / "m.skops"
+    skops.dump({"format": 1, "versions": {}, "model": model}, path)
+    with pytest.raises(ValueError, match=r"m\.skops (is not a model file|holds a model whose parts)"):
+        uca.load(path)
+
+
 def test_failed_save_leaves_the_old_file(model, path, monkeypatch):
     import pathlib
 

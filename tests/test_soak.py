@@ -17,8 +17,10 @@ from pathlib import Path
 import numpy as np
 import pytest
 from scipy import sparse
+from threadpoolctl import threadpool_info, threadpool_limits
 
 from uca import CPCA, UCA, CPCAPlusPlus, SparseUCA
+from uca._threads import one_blas_thread
 
 N = int(os.environ.get("UCA_SOAK", "0"))
 SHAPES = ((200, 6), (20, 40), (60, 15), (500, 12))
@@ -106,6 +108,48 @@ def test_memory_of_the_process_returns():
     # From the third tenth on nothing grows: 20 MB is what allocators move, and 2 % of what a leak of one
     # table a fit would come to.
     assert max(sizes[3:]) - sizes[2] < 20e6
+
+
+def wide(i: int):
+    """More than 100 features, where BLAS would share its work among threads, and its sums would end differently."""
+    rng = np.random.default_rng(i)
+    p = int(rng.integers(100, 180))
+    target, background = (rng.standard_normal((int(n), p)) for n in rng.integers(40, 300, 2))
+    model = (CPCAPlusPlus(shrinkage=0.1), UCA(), CPCA(alpha=1.0), UCA(solver="lbfgs"))[i % 4]
+    return model.fit(target, backgrounds=background)
+
+
+@pytest.mark.filterwarnings("ignore")
+def test_eight_threads_give_serial_answers_with_many_features():
+    cases = range(24)
+    with threadpool_limits(2, user_api="blas"):  # set by this thread, as in a program that has used BLAS before
+        serial = [wide(i) for i in cases]
+        with ThreadPoolExecutor(8) as pool:
+            together = list(pool.map(wide, cases))
+    for i, one, other in zip(cases, serial, together, strict=True):
+        for name in ("components_", "patterns_", "explained_variance_", "background_variance_"):
+            np.testing.assert_array_equal(getattr(one, name), getattr(other, name), err_msg=f"case {i}, {name}")
+
+
+def blas_threads() -> list[int]:
+    return [pool["num_threads"] for pool in threadpool_info() if pool["user_api"] == "blas"]
+
+
+def test_every_python_thread_has_one_blas_thread():
+    """Also where another thread has set a limit before and lives: threadpoolctl then ignores all others."""
+
+    def seen(_: int) -> tuple[list[int], list[int]]:
+        with one_blas_thread():
+            outer = blas_threads()
+            with one_blas_thread():
+                return outer, blas_threads()
+
+    with threadpool_limits(2, user_api="blas"):
+        before = blas_threads()
+        with ThreadPoolExecutor(8) as pool:
+            inside = list(pool.map(seen, range(40)))
+        assert {tuple(threads) for pair in inside for threads in pair} == {(1,) * len(before)}
+        assert blas_threads() == before
 
 
 @pytest.mark.filterwarnings("ignore")  # as in fit; the filters are those of the whole process

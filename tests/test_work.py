@@ -12,7 +12,12 @@ from sklearn.exceptions import ConvergenceWarning
 
 from uca import UCA, InfeasibleBoundsError, SparseUCA, solve_dual
 from uca._deadline import Deadline
-from uca.solvers import projected
+from uca.estimators import crossfit
+from uca.inference import choose_restriction
+from uca.operators.contract.dense import DensePencil
+from uca.operators.eigen.solver import Eigensolver
+from uca.solvers import direction, projected
+from uca.solvers.relaxed import solve_relaxed
 from uca.solvers.sdp import solve_sdp
 from uca.solvers.solve import SOLVERS
 from uca.solvers.visited import PER_ITERATION
@@ -166,9 +171,108 @@ def test_components_share_the_time(ticking, rng):
     assert all(own.n_eigensolves <= 60 for own in model.certificates_)
 
 
+def factors(m: int, p: int = 12, n: int = 40) -> list[np.ndarray]:
+    """Rows of a target and of backgrounds."""
+    rng = np.random.default_rng(0)
+    return [rng.standard_normal((n, p)) @ rng.standard_normal((p, p)) for _ in range(m + 1)]
+
+
+def test_a_choice_of_a_restriction_ends_with_the_time(ticking, monkeypatch):
+    """Half of the time is its own, and every fit that it makes looks at the clock."""
+    rows = factors(3)
+    fits = []
+
+    def solve(*given, real=crossfit.solve_relaxed, **options):
+        fits.append(0)
+        return real(*given, **options)
+
+    monkeypatch.setattr(crossfit, "solve_relaxed", solve)
+    with pytest.warns(ConvergenceWarning) as told:
+        model = UCA(1, bound_on="new rows", time_limit=20).fit(rows[0], backgrounds=rows[1:])
+    assert len(fits) <= 10
+    assert "the time was over before a part of the rows was held out" in str(told[0].message)
+    assert told[0].filename == __file__
+    assert model.restriction_.trade_off is None
+    assert "Not restricted for new rows" in model.restriction_.sentence
+
+
+def test_a_restriction_is_chosen_on_the_parts_that_were_measured(monkeypatch):
+    """The clock stands still until three of the ten parts are measured."""
+    rows = factors(2)
+    calls = []
+
+    def directions(*given, real=crossfit._directions):
+        calls.append(0)
+        return real(*given)
+
+    monkeypatch.setattr(crossfit, "_directions", directions)
+    whole = UCA(1, bound_on="new rows").fit(rows[0], backgrounds=rows[1:]).restriction_.trade_off
+    assert (len(calls), whole.n_measured) == (10, None)
+    calls.clear()
+    monkeypatch.setattr("uca._deadline.now", lambda: 100.0 * (len(calls) > 3))
+    with pytest.warns(ConvergenceWarning, match="chosen on 3 of 10 held-out parts"):
+        model = UCA(1, bound_on="new rows", time_limit=10).fit(rows[0], backgrounds=rows[1:])
+    found = model.restriction_.trade_off
+    assert found.n_measured == 3
+    assert "of which 3 were measured in time" in str(model.restriction_)
+    assert model.restriction_.n_leading == found.n_leading[found.best]
+    # Three folds of five: 24 of 40 rows, in units of their own variance, so that means are near those of all folds.
+    np.testing.assert_allclose(found.background, whole.background, rtol=0.6)
+    np.testing.assert_allclose(found.target, whole.target, rtol=0.6)
+
+
+def test_a_restriction_by_subjects_takes_the_time_of_the_model():
+    rows = factors(2)
+    groups = [np.arange(40) // 2 + 100 * j for j in range(3)]
+    model = UCA(1, time_limit=0)
+    with pytest.warns(ConvergenceWarning, match="the time was over") as told:
+        assert choose_restriction(rows[0], rows[1:], groups=groups, model=model).trade_off is None
+    assert told[0].filename == __file__
+
+
+def test_enough_time_for_a_choice_changes_nothing():
+    rows = factors(2)
+    models = [UCA(1, bound_on="new rows", time_limit=limit).fit(rows[0], backgrounds=rows[1:]) for limit in (None, 1e6)]
+    np.testing.assert_array_equal(*(model.components_ for model in models))
+    np.testing.assert_array_equal(*(model.restriction_.trade_off.background for model in models))
+
+
+def test_past_the_time_one_local_search_is_left(monkeypatch, rng):
+    """With 200 bounds each takes a tenth of a second, and there are 60 of them."""
+    searches = []
+
+    def minimize(*given, real=direction.minimize, **options):
+        searches.append(0)
+        return real(*given, **options)
+
+    monkeypatch.setattr(direction, "minimize", minimize)
+    a, *b = (part @ part.T for part in rng.standard_normal((6, 5, 5)))
+    b = [part / np.trace(part) * 5 for part in b]
+    full = direction.best_feasible_direction(a, np.stack(b))
+    assert len(searches) == 5 + direction.N_STARTS
+    searches.clear()
+    cut = direction.best_feasible_direction(a, np.stack(b), Deadline.after(0))
+    assert len(searches) == 1
+    assert np.all((np.stack(b) @ cut) @ cut <= 1 + 1e-9)
+    assert cut @ a @ cut <= full @ a @ full * (1 + 1e-9)
+
+
+def test_bounds_out_of_reach_are_relaxed_past_the_time_as_well(rng):
+    """The answer is that of an unlimited fit; where it is not waited for, the bounds count as infeasible."""
+    a, b, c = np.diag([3.0, 2.0, 1.0]), np.diag([1.0, 9.0, 9.0]), np.diag([9.0, 1.0, 9.0])
+    eigen, tight = Eigensolver(DensePencil(np.stack([a, b, c])), 0), np.full(2, 0.1)
+    options = {"ceiling": 2 * tight, "k": 1, "names": ["b", "c"], "tol": 1e-9, "max_iter": 100}
+    full = solve_relaxed(eigen, tight, **options)
+    late = solve_relaxed(eigen, tight, **options, deadline=Deadline.after(0))
+    np.testing.assert_allclose(late.bounds, full.bounds)
+    with pytest.raises(InfeasibleBoundsError):
+        solve_relaxed(eigen, tight, **options, deadline=Deadline.after(0), patient=False)
+
+
 def test_a_clock_is_not_read_without_a_limit(monkeypatch, rng):
     monkeypatch.setattr("uca._deadline.now", lambda: pytest.fail("the clock was read"))
     rows = [rng.standard_normal((30, 5)) for _ in range(2)]
+    UCA(1, bound_on="new rows").fit(rows[0], backgrounds=rows[1])
     for solver in SOLVERS:
         UCA(1, solver=solver).fit(rows[0], backgrounds=rows[1])
 

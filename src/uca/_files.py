@@ -1,8 +1,8 @@
 """Files that appear whole or not at all.
 
 Promises: content is written under a temporary name in the same folder, which takes the place of the old file in one step. On
-any exception, an interrupt too, the old file stays as it was and the temporary one is removed. Permissions are those that
-the user's umask gives to a new file.
+any exception, an interrupt too, the old file stays as it was and the temporary one is removed. An error of the system, such
+as a full disk, names the file. Permissions are those that the user's umask gives to a new file.
 
 A process that is killed cannot remove what it was writing. The temporary name says whose it is, and :func:`remove_leftovers`
 removes what is an hour old and whose process is gone, or what is a week old. It is called when the new file is in place, so
@@ -77,12 +77,23 @@ def _remove(path: Path) -> None:
 
 
 @contextmanager
+def named(path: str | os.PathLike[str]) -> Iterator[None]:
+    """Errors of the system that name no file, as of a full disk, name this one."""
+    try:
+        yield
+    except OSError as error:
+        if error.errno is not None and error.filename is None:
+            error.filename = os.fspath(path)
+        raise
+
+
+@contextmanager
 def new_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     """A stream to write to; what was written becomes the file if the block succeeds. A link stays a link."""
     place = Path(path).resolve()
     temporary = beside(place)
     try:
-        with temporary.open("xb") as stream:
+        with named(path), temporary.open("xb") as stream:
             yield stream
         temporary.replace(place)
         remove_leftovers(place)
@@ -102,7 +113,8 @@ def new_path(path: str | os.PathLike[str]) -> Iterator[Path]:
     place = Path(path).resolve()
     temporary, old = beside(place), beside(place)
     try:
-        yield temporary
+        with named(path):
+            yield temporary
         if temporary.is_dir() and place.exists():
             place.rename(old)
         temporary.replace(place)

@@ -86,7 +86,7 @@ def _log(iteration: int, upper: float, lower: float, gap: float) -> None:
 
 def _tqdm() -> Any:
     """tqdm, or None where nobody would see it or the application takes log lines."""
-    if not sys.stderr.isatty() or logger.hasHandlers():
+    if sys.stderr is None or not sys.stderr.isatty() or logger.hasHandlers():
         return None
     try:
         from tqdm import tqdm

@@ -15,7 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from contextvars import ContextVar
 from functools import cache
-from threading import Event, Lock
+from threading import Event, Lock, local
 from typing import Any, TypeVar
 
 from threadpoolctl import ThreadpoolController
@@ -25,38 +25,85 @@ Result = TypeVar("Result")
 
 
 @cache
-def _controller() -> ThreadpoolController:
+def _libraries() -> list[Any]:
     # Scanning the loaded libraries takes milliseconds, so it is done once. scipy.linalg is imported first: its BLAS
     # must be loaded to be seen.
     import scipy.linalg  # noqa: F401  (imported for the library it loads)
 
-    return ThreadpoolController()
+    return list(ThreadpoolController().select(user_api="blas").lib_controllers)
+
+
+class _OneThread:
+    """One thread in some libraries: set by the first of its users, lifted by the last."""
+
+    def __init__(self, libraries: Sequence[Any]):
+        self._libraries, self._before, self._users = libraries, [0], 0
+
+    def take(self) -> None:
+        """One user more."""
+        if self._users == 0:
+            self._before = [library.get_num_threads() for library in self._libraries]
+            for library in self._libraries:
+                _set(library, 1)
+        self._users += 1
+
+    def release(self) -> None:
+        """One user less."""
+        self._users -= 1
+        if self._users == 0:
+            for library, n in zip(self._libraries, self._before, strict=True):
+                _set(library, n)
+
+
+def _set(library: Any, n: int) -> None:
+    """Set the threads of a library, from whichever thread.
+
+    threadpoolctl 3.8 lets no thread set the threads of OpenBLAS but the one that first did, as long as that lives, and
+    says nothing to the others. The counting here does what that rule is for.
+    """
+    getattr(library, "_real_set_num_threads", library.set_num_threads)(n)
+
+
+def _per_thread(library: Any) -> bool:
+    """Whether a limit holds for the Python thread that sets it, not for the whole process."""
+    return library.internal_api == "mkl" or (library.internal_api, library.threading_layer) == ("openblas", "openmp")
 
 
 _lock = Lock()
-_users = 0
-_limit: Any = None
+
+
+@cache
+def _of_process() -> _OneThread:
+    return _OneThread([library for library in _libraries() if not _per_thread(library)])
+
+
+class _OfThread(local):
+    """The limit of each Python thread."""
+
+    def __init__(self) -> None:
+        self.limit = _OneThread([library for library in _libraries() if _per_thread(library)])
+
+
+_own = _OfThread()
 
 
 @contextmanager
 def one_blas_thread() -> Iterator[None]:
-    """Run the body with one BLAS thread.
+    """Run the body with one BLAS thread, in whichever Python thread it runs.
 
-    The limit belongs to the process. It is set by the first user and lifted by the last, so that fits in several Python
-    threads leave it as they found it.
+    Where the limit belongs to the process (OpenBLAS with its own threads) it is set by the first user and lifted by the
+    last, so that fits in several Python threads leave it as they found it; it holds unless other code sets the number of
+    BLAS threads meanwhile. Where it belongs to a thread (MKL, OpenMP), each sets its own.
     """
-    global _users, _limit
     with _lock:
-        if _users == 0:
-            _limit = _controller().limit(limits=1, user_api="blas")
-        _users += 1
+        _of_process().take()
     try:
+        _own.limit.take()
         yield
     finally:
+        _own.limit.release()
         with _lock:
-            _users -= 1
-            if _users == 0:
-                _limit.restore_original_limits()
+            _of_process().release()
 
 
 _one_core = ContextVar("one_core", default=False)
@@ -105,7 +152,7 @@ def in_lanes(
     shares = [_Stoppable(items[i::lanes], stop) for i in range(lanes)]
     with one_blas_thread(), ThreadPoolExecutor(lanes) as pool:
         try:
-            return list(pool.map(work, shares))
+            return list(pool.map(one_blas_thread()(work), shares))
         except BaseException:  # Ctrl-C, or an error in one lane: the others end with the item they are at
             stop.set()
             raise

@@ -97,16 +97,12 @@ def load(path: Any) -> Any:
     path = Path(path)
     check_file(path, "model")
     content = _construct(path)
-    if not isinstance(content, dict) or type(content.get("model")) not in SAVED:
-        raise ValueError(f"{path} is a skops file, but not one that uca.save wrote: it holds no model of this package")
-    if content.get("format") != FORMAT:
-        raise ValueError(
-            f"{path} has file format {content.get('format')!r}, this version reads {FORMAT}: "
-            "update the package, or fit the model again"
-        )
-    for part in models_of(content["model"]):
-        _check_model(part, path)
-    written = content.get("versions", {}).get("unique-component-analysis")
+    try:
+        refused, written = _refused(content), _written_by(content)
+    except Exception as error:  # whatever a forged file holds in place of what is expected
+        raise _damaged(path, error) from error
+    if refused:
+        raise ValueError(f"{path} {refused}")
     if written != version("unique-component-analysis"):
         warnings.warn(
             f"{path} was written by version {written} of unique-component-analysis, this is "
@@ -161,12 +157,34 @@ def _construct(path: Path) -> Any:
             _check_sums(data)
             return skops.loads(data, trusted=[*TRUSTED, *_DESCRIPTIONS])
     except Exception as error:  # a damaged file can fail in any way that zip, JSON, numpy or skops know
-        said = plain(f"{type(error).__name__}: {error}")
-        raise ValueError(f"{path} is not a model file, or is damaged ({said}): {AGAIN}") from error
+        raise _damaged(path, error) from error
     raise ValueError(
         f"{path} names types that do not occur in models: {', '.join(unknown)}. It was not loaded; "
         "get the file from a source you trust"
     )
+
+
+def _damaged(path: Path, error: Exception) -> ValueError:
+    said = plain(f"{type(error).__name__}: {error}")
+    return ValueError(f"{path} is not a model file, or is damaged ({said}): {AGAIN}")
+
+
+def _refused(content: Any) -> str:
+    """Why the content of a file is not taken, after the file's name; empty if it is."""
+    if not isinstance(content, dict) or type(content.get("model")) not in SAVED:
+        return "is a skops file, but not one that uca.save wrote: it holds no model of this package"
+    if content.get("format") != FORMAT:
+        found = plain(repr(content.get("format")))
+        return f"has file format {found}, this version reads {FORMAT}: update the package, or fit the model again"
+    if not all(map(_is_whole, models_of(content["model"]))):
+        return "holds a model whose parts do not fit together: fit the model again"
+    return ""
+
+
+def _written_by(content: Any) -> str:
+    """The version of this package that wrote the file."""
+    versions = content.get("versions", {}) if isinstance(content, dict) else {}
+    return plain(str(versions.get("unique-component-analysis")))
 
 
 def _check_sums(data: bytes) -> None:
@@ -176,13 +194,13 @@ def _check_sums(data: bytes) -> None:
         raise ValueError(f"checksum of {broken} differs")
 
 
-def _check_model(model: Any, path: Path) -> None:
-    """Refuse a model whose arrays do not fit together or are not finite."""
+def _is_whole(model: Any) -> bool:
+    """Whether the arrays of a model fit together and are finite."""
     values = vars(model)
     p = values.get("n_features_in_")
     components = values.get("components_")
     vectors = [values.get("mean_"), values.get("scale_")]
-    whole = (
+    return (
         isinstance(p, int)
         and isinstance(components, np.ndarray)
         and components.ndim == 2
@@ -192,5 +210,3 @@ def _check_model(model: Any, path: Path) -> None:
         and len(values.get("feature_names_in_", range(p))) == p
         and np.shape(values.get("explained_variance_")) == components.shape[:1]
     )
-    if not whole:
-        raise ValueError(f"{path} holds a model whose parts do not fit together: fit the model again")

@@ -9,18 +9,31 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable
+from typing import Any
 
-try:
-    import rich  # noqa: F401
-    import typer
-except ImportError:  # the program is installed with the package, its libraries with the extra
-    sys.exit("the program needs its libraries: pip install 'unique-component-analysis[cli]'")
+from .early import quiet_interrupts
 
-from .command import flat
-from .commands import compare, demo, each, fit, info, plot, reproduce, test, transform
-from .program import Command, Program, describe_program
+with quiet_interrupts():
+    try:
+        import rich  # noqa: F401
+        import typer
+    except ImportError:  # the program is installed with the package, its libraries with the extra
+        sys.exit("the program needs its libraries: pip install 'unique-component-analysis[cli]'")
 
-app = typer.Typer(cls=Program, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
+    from .command import flat
+    from .commands import compare, demo, each, fit, info, plot, reproduce, test, transform
+    from .program import Command, Program, describe_program
+
+
+class App(typer.Typer):
+    """The program; an interrupt before or after a command is one line as well."""
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        with quiet_interrupts():
+            return super().__call__(*args, **kwargs)
+
+
+app = App(cls=Program, no_args_is_help=True, add_completion=True, pretty_exceptions_enable=False)
 app.callback()(describe_program)
 COMMANDS: dict[str, Callable[..., None]] = {
     "fit": fit.fit,

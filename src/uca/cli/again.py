@@ -17,6 +17,8 @@ from ..io import locate
 from .inputs import Request, Study, named_files, read_study
 from .options import Columns, Missing, Tables
 from .program import usage_error
+from .reading import stem
+from .safe import encodable
 from .transform import like_table
 
 SAME = 1e-6  # of the largest score: the same numbers may be added in another order
@@ -56,8 +58,8 @@ def _request(read: dict[str, Any], result: Path) -> Request:
     folder = result.resolve() / read["folder"]
     tables = Tables(**{**read["tables"], "table": _place(folder, read["tables"]["table"])})
     if tables.by is None:
-        files = named_files(tables.background)
-        tables = replace(tables, background=[f"{name}={_place(folder, file)}" for name, file in files.items()])
+        files = named_files(tables.background, folder)
+        tables = replace(tables, background=[_typed(name, _place(folder, file)) for name, file in files.items()])
     known = {field.name for field in fields(Columns)}
     columns = Columns(**{key: value for key, value in read["columns"].items() if key in known})
     columns = replace(columns, missing=Missing(columns.missing))
@@ -65,6 +67,11 @@ def _request(read: dict[str, Any], result: Path) -> Request:
     if labels is not None and locate(_place(folder, labels)).path.is_file():
         labels = str(_place(folder, labels))
     return Request(tables, columns, labels=labels, groups=read["groups"])
+
+
+def _typed(name: str, place: Path) -> str:
+    """A background as it is typed; a name that it has from its file may hold a sign that would divide it."""
+    return str(place) if name == encodable(stem(place)) else f"{name}={place}"
 
 
 def _place(folder: Path, file: str | Path) -> Path:

@@ -66,12 +66,25 @@ def new_folder(out: Path) -> Iterator[Path]:
     temporary = beside(place)
     try:
         temporary.mkdir()
-        yield temporary
+        with _named_as(out, temporary):
+            yield temporary
         with held_back():
             _put(temporary, place)
             remove_leftovers(place)
     finally:
         shutil.rmtree(temporary, ignore_errors=True)
+
+
+@contextmanager
+def _named_as(out: Path, temporary: Path) -> Iterator[None]:
+    """Errors of the system, as of a full disk, name what was to be written, and not a temporary file."""
+    try:
+        yield
+    except OSError as error:
+        place = temporary if error.filename is None else Path(os.fsdecode(error.filename))
+        if error.errno is not None and place.is_relative_to(temporary):
+            error.filename = str(out / place.relative_to(temporary))
+        raise
 
 
 def _put(temporary: Path, place: Path) -> None:

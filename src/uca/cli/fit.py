@@ -27,7 +27,7 @@ from .program import tell, usage_error, warnings_as_notes
 from .progress import Steps
 from .reading import stem
 from .results import components_csv, describe, describe_means, json_text, line, made_from, scores_csv, show
-from .safe import encodable
+from .safe import encodable, printable
 from .streamed import Streamed, is_streamed, read_streamed
 from .typed import next_command
 
@@ -168,10 +168,10 @@ def _scores(model: BoundedTransformer, study: Study) -> Iterable[str]:
 
 def methods(model: BoundedTransformer, study: Study, tested: Any) -> str:
     """The paragraph for a paper; below it what was done to the files, which the model does not know."""
-    read = [f"- {note}" for note in study.notes]
-    return "\n".join(
-        [str(model.methods_text(test=tested)), *(["", "How the files were read:", *read] if read else []), ""]
-    )
+    paragraph, gap, reference = str(model.methods_text(test=tested)).rpartition("\n\n")
+    read = [f"- {printable(note)}" for note in study.notes]
+    told = ["", "How the files were read:", *read] if read else []
+    return "\n".join([f"{printable(paragraph)}{gap}{printable(reference)}", *told, ""])
 
 
 def _named(model: BoundedTransformer, features: tuple[str, ...] | None) -> BoundedTransformer:

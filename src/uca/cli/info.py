@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import typer
@@ -10,6 +9,7 @@ import typer
 from .._readable import listed
 from .program import say, warnings_as_notes
 from .results import describe, line, show
+from .safe import json_of
 from .transform import read_model
 
 
@@ -22,7 +22,7 @@ def info(*, model_file: Path, as_json: bool, debug: bool) -> None:
     names = getattr(model, "feature_names_in_", None)
     if as_json:
         features = None if names is None else [str(name) for name in names]
-        typer.echo(json.dumps({**found, "features": features, "notes": notes}))
+        typer.echo(json_of({**found, "features": features, "notes": notes}))
         return
     say(notes)
     show(found)

@@ -173,13 +173,17 @@ def _by_file(request: Request) -> tuple[Table, dict[str, Table]]:
     return target, {name: match_features(table, target) for name, table in zip(files, others, strict=True)}
 
 
-def named_files(given: Sequence[str]) -> dict[str, Path]:
-    """Backgrounds by name: ``NAME=FILE``, or the file's name without its ending."""
+def named_files(given: Sequence[str], folder: Path = Path()) -> dict[str, Path]:
+    """Backgrounds by name: ``NAME=FILE``, or the file's name without its ending.
+
+    What exists as typed, seen from the ``folder`` where it was typed, is a file.
+    """
     files: dict[str, Path] = {}
     for text in given:
         name, equals, rest = text.partition("=")
-        path = Path(rest) if equals and name and not locate(text).path.exists() else Path(text)
-        key = encodable(name if str(path) != text and equals else stem(path))
+        is_named = bool(equals and name) and not locate(folder / text).path.exists()
+        path = Path(rest if is_named else text)
+        key = encodable(name if is_named else stem(path))
         if key in files:
             raise usage_error(f"two backgrounds are called {key!r}; name them with -b NAME=FILE")
         files[key] = path

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import sys
 import traceback
 import warnings
@@ -14,15 +13,16 @@ import typer
 from typer.core import TyperCommand, TyperGroup
 
 from ..io.advice import Advice, Hint, TableError
+from .early import INTERRUPTED
 from .ending import ending_as_interrupt
 from .garbage import collect_rarely
-from .safe import printable, printable_lines, replacing_streams, tell_replaced
+from .safe import json_of, open_streams, printable, printable_lines, replacing_streams, tell_replaced
 from .typed import in_words, second_try, with_backgrounds
 
 if TYPE_CHECKING:
     from rich.console import Console
 
-USAGE, DATA, INTERRUPTED = 2, 1, 130
+USAGE, DATA = 2, 1
 TABLE_WIDTH = 140  # of tables where there is no terminal to fit into
 # Typer carries its own copy of click in some versions: find the class that all wrong usage derives from by its heir.
 WrongUsage: Any = typer.BadParameter.__base__
@@ -62,9 +62,11 @@ class Program(TyperGroup):
             collect_rarely()
         arguments = list(sys.argv[1:] if args is None else args)
         options = {"complete_var": complete_var, "windows_expand_args": windows_expand_args, **extra}
-        if not standalone_mode or not arguments:  # without arguments: the help
-            return super().main(arguments, prog_name, standalone_mode=standalone_mode, **options)
-        sys.exit(self._run(arguments, prog_name, options))
+        if not standalone_mode:
+            return super().main(arguments, prog_name, standalone_mode=False, **options)
+        with open_streams():
+            code = self._run(arguments or ["--help"], prog_name, options)
+        sys.exit(code if arguments else code or USAGE)
 
     def _run(self, arguments: list[str], prog_name: str | None, extra: dict[str, Any]) -> int:
         with replacing_streams(), ending_as_interrupt() as received:
@@ -78,8 +80,7 @@ class Program(TyperGroup):
         """Run a command; its exit code."""
         try:
             code = super().main(arguments, prog_name, standalone_mode=False, **extra)
-            if sys.stdout is not None:
-                sys.stdout.flush()  # what it does not take is an error of this command
+            sys.stdout.flush()  # what it does not take is an error of this command
         except (KeyboardInterrupt, typer.Abort):
             code = INTERRUPTED
         except Exception as error:
@@ -149,7 +150,7 @@ def say(notes: Sequence[str], *, quiet: bool = False) -> None:
 def tell(content: dict[str, Any], *, quiet: bool, as_json: bool) -> bool:
     """Print what was found as JSON, or its notes; whether tables for people are to follow."""
     if as_json:
-        typer.echo(json.dumps(content))
+        typer.echo(json_of(content))
         return False
     say(content["notes"], quiet=quiet)
     return not quiet

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable, Sequence
 from dataclasses import asdict
 from importlib.metadata import version
@@ -21,7 +20,7 @@ from ..io.lines import csv_text
 from ..io.text import text_of
 from .inputs import Study
 from .program import terminal
-from .safe import as_cell, printable
+from .safe import as_cell, json_of, printable
 
 
 def made_from(study: Study) -> dict[str, Any]:
@@ -31,7 +30,7 @@ def made_from(study: Study) -> dict[str, Any]:
 
 def json_text(content: dict[str, Any]) -> str:
     """The content of a JSON file."""
-    return json.dumps(content, indent=1) + "\n"
+    return json_of(content, indent=1) + "\n"
 
 
 def scores_csv(

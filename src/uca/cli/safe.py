@@ -1,19 +1,22 @@
 """Text of strangers in files and on terminals: names may hold formulas, escape sequences, or what cannot be encoded.
 
 Promises: a cell of a CSV file that a spreadsheet would take for a formula gets a leading apostrophe, as in the report, and
-:func:`from_cell` gives the name back; numbers stay numbers. No control character of a name reaches a terminal. What standard
+:func:`from_cell` gives the name back; numbers stay numbers. No control character of a name reaches standard output, standard
+error or a file for people to read, wherever these go; tables in files hold names as they are. What standard
 output or a file cannot encode is replaced by ``?``, and that is told once, at the end. What standard output does not take (a
-full disk, a closed pipe) fails once, in the command, and not again when the program ends.
+full disk, a closed pipe) fails once, in the command, and not again when the program ends. A stream that is closed from the
+start (``>&-``) takes everything and shows nothing.
 """
 
 from __future__ import annotations
 
 import codecs
+import json
 import os
 import re
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from typing import Any
 
 BEGINS_FORMULA = tuple("=+-@\t\r\n")
@@ -41,7 +44,7 @@ def from_cell(text: str) -> str:
 
 
 def printable(text: str) -> str:
-    """Text for a terminal, in one line: every control character as what one types for it."""
+    """Text for people, in one line: every control character as what one types for it."""
     return _CONTROL.sub(lambda found: repr(found.group())[1:-1], text)
 
 
@@ -50,12 +53,31 @@ def printable_lines(text: str) -> str:
     return "\n".join(map(printable, text.split("\n")))
 
 
+def json_of(content: Any, **options: Any) -> str:
+    """JSON in ASCII, without control characters: of those it leaves DEL alone."""
+    return json.dumps(content, **options).replace("\x7f", "\\u007f")
+
+
 def encodable(text: str) -> str:
     """Text that a file in UTF-8 can hold: half characters, of file names that are no UTF-8, become ``?``."""
     plain = text.encode("utf-8", "replace").decode()
     if plain != text:
         _replaced.add(text)
     return plain
+
+
+@contextmanager
+def open_streams() -> Iterator[None]:
+    """Standard output and error that can be written to; opened at once, so that no file of a result gets their numbers."""
+    closed = [name for name in ("stdout", "stderr") if getattr(sys, name) is None]
+    with ExitStack() as stack:
+        for name in closed:
+            setattr(sys, name, stack.enter_context(open(os.devnull, "w", encoding="utf-8")))
+        try:
+            yield
+        finally:
+            for name in closed:
+                setattr(sys, name, None)
 
 
 @contextmanager
@@ -80,8 +102,9 @@ def replacing_streams() -> Iterator[None]:
             try:
                 stream.reconfigure(errors=errors)
             except OSError:  # it writes first what is left; that this fails was told by the command
-                drop_unwritten(stream)
-                stream.reconfigure(errors=errors)
+                with suppress(OSError):  # a stream that is no file cannot be emptied
+                    drop_unwritten(stream)
+                    stream.reconfigure(errors=errors)
 
 
 def drop_unwritten(stream: Any) -> None:

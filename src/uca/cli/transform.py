@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import sys
 from copy import copy
 from pathlib import Path
 from typing import Any
@@ -30,8 +28,9 @@ from .program import in_options, say, usage_error, warnings_as_notes
 from .progress import Steps
 from .reading import read_one
 from .results import row_ids, scores_csv
-from .safe import as_cell, printable_lines
+from .safe import as_cell, json_of, printable_lines
 
+ESCAPED = "control characters of ids are shown as what one types for them; -o FILE keeps them"
 SPREADSHEETS = (".csv", ".tsv", ".txt", ".xlsx", ".ods")
 
 
@@ -58,12 +57,17 @@ def transform(*, model_file: Path, data: Path, out: Path | None, columns: Column
     names = component_names(model)
     if out is not None:
         out.resolve().parent.mkdir(parents=True, exist_ok=True)
-        write_table(out, Table(str(out), scores, tuple(names), _ids(table, out)))
+        written: list[str] = []
+        with warnings_as_notes(written):
+            write_table(out, Table(str(out), scores, tuple(names), _ids(table, out)))
+        say(written, quiet=output.silent)
     if output.as_json:
-        typer.echo(json.dumps({"ids": row_ids(table), "components": names, "scores": scores.tolist()}))
+        typer.echo(json_of({"ids": row_ids(table), "components": names, "scores": scores.tolist()}))
     elif out is None:
         text = scores_csv(scores, names, table)
-        typer.echo(printable_lines(text) if sys.stdout.isatty() else text, nl=False)
+        shown = printable_lines(text)
+        say([ESCAPED] if shown != text else [], quiet=output.silent)
+        typer.echo(shown, nl=False)
 
 
 def _ids(table: Table, out: Path) -> Any:

@@ -6,18 +6,23 @@ these rows happen not to vary, and new rows do. Two restrictions leave it less r
 they are not needed, so (q, f) is chosen by cross-fitting: rows (or subjects) of all datasets are dealt into folds, every
 candidate is fitted without one fold and measured on it, each dataset in units of its own standard. Taken is the candidate
 with the largest held-out target variance over max(1, held-out background variance / bound) ** 1.5.
+
+Past a deadline the choice is made from the folds that were measured until then; where there are none, nothing is held back.
 """
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from scipy import sparse
+from sklearn.exceptions import ConvergenceWarning
 
 from .._containers import is_array_api, is_dask
+from .._deadline import NEVER, Deadline
 from .._parameters import check_bound, check_n_components, seed_from
 from .._subjects import folds
 from .._threads import one_blas_thread
@@ -31,6 +36,7 @@ from ..operators.sources.chunks import project
 from ..operators.sources.namespace import to_numpy
 from ..operators.statistics.blocks import divisor
 from ..operators.statistics.standard import Standard
+from ..solvers.infeasible import InfeasibleBoundsError
 from ..solvers.relaxed import solve_relaxed
 from ..solvers.solve import solve
 from .base import represent
@@ -72,11 +78,17 @@ class Grid:
         return [(q, f) for q in self.n_leading for f in FACTORS] + [(None, f) for f in self.factors_of_all]
 
 
-def choose(model: UCA, data: Datasets, whole: Problem, subjects: Sequence[Array] | None = None) -> Restriction:
+def choose(
+    model: UCA,
+    data: Datasets,
+    whole: Problem,
+    subjects: Sequence[Array] | None = None,
+    deadline: Deadline = NEVER,
+) -> Restriction:
     """The restriction under which the bounds hold on held-out rows at the least cost; data is checked, target first.
 
     ``subjects`` has the subject of each row of each dataset, as integers; None: rows are independent. ``whole`` is the
-    problem of all rows.
+    problem of all rows. The ``deadline`` is looked at between fits.
     """
     arrays = [_sliceable(array, label) for array, label in zip(data.arrays, data.labels, strict=True)]
     if subjects is None:
@@ -85,21 +97,17 @@ def choose(model: UCA, data: Datasets, whole: Problem, subjects: Sequence[Array]
     n_folds = min(MOST_FOLDS, _check_enough(subjects, data.labels))
     given = check_bound(model.bound, whole.names)
     if given is not None:  # bounds that nothing keeps are an error here as in any fit
-        solve(whole.eigen, whole.bounds(given), k=1, names=whole.names, powers=whole.powers, seed=whole.seed)
+        own: dict[str, Any] = {"names": whole.names, "powers": whole.powers, "seed": whole.seed, "deadline": deadline}
+        solve(whole.eigen, whole.bounds(given), k=1, **own)
     grid = Grid.of(whole.pencil, arrays[0].shape[0] - int(bool(model.center)), whole.k)
-    squares = np.zeros((len(arrays), len(grid.candidates)))
     rng = np.random.default_rng(whole.seed)
     dealt = [fold for _ in range(N_REPEATS) for fold in folds(subjects, n_folds, rng)]
-    for inside in dealt:
-        part = Datasets(
-            {name: array[~held] for name, array, held in zip(data.tables, arrays, inside, strict=True)},
-            data.n_features,
-            data.columns,
-        )
-        components = _directions(model, part, whole, grid)
-        out = zip(arrays, inside, whole.held.standards, strict=True)
-        squares += [_sums_of_squares(array[held], standard, components) for array, held, standard in out]
-    variances = squares / (N_REPEATS * divisor(np.array([array.shape[0] for array in arrays])))[:, np.newaxis]
+    squares, n_measured = _measure(model, data, arrays, whole, grid, dealt, deadline)
+    if not n_measured:
+        return Restriction()
+    n_rows = np.array([array.shape[0] for array in arrays])
+    times = np.array([[held.sum() for held in inside] for inside in dealt[:n_measured]]).sum(axis=0) / n_rows
+    variances = squares / (times * divisor(n_rows))[:, np.newaxis]
     n_leading, factors = zip(*grid.candidates, strict=True)
     trade_off = TradeOff(
         n_leading,
@@ -110,28 +118,82 @@ def choose(model: UCA, data: Datasets, whole: Problem, subjects: Sequence[Array]
         tuple(whole.names),
         n_folds,
         N_REPEATS,
+        None if n_measured == len(dealt) else n_measured,
     )
     return Restriction(*grid.candidates[trade_off.best], trade_off)
 
 
 def choose_for(model: UCA, data: Datasets, subjects: Sequence[Array]) -> Restriction:
-    """The same for checked rows and the parameters of a model that is not fitted to them."""
+    """The same for checked rows and the parameters of a model, its time limit too, that is not fitted to them."""
     model._check_parameters()
+    deadline = Deadline.after(model.time_limit)
     k = check_n_components(model.n_components, data.n_features)
     with one_blas_thread():
         held = represent(model, data, k)
         whole = Problem(held, data.names, k, data.arrays[0].dtype, seed_from(model.random_state))
         whole.check_variance()
-        return choose(model, data, whole, subjects)
+        restriction = choose(model, data, whole, subjects, deadline)
+    if told := cut_short(restriction):
+        warnings.warn(told, ConvergenceWarning, stacklevel=3)
+    return restriction
 
 
-def _directions(model: UCA, part: Datasets, whole: Problem, grid: Grid) -> Array:
+def cut_short(chosen: Restriction) -> str:
+    """What is to be said of a choice that the time limit ended; empty where none did."""
+    found = chosen.trade_off
+    if found is None:
+        return (
+            "bound_on='new rows': the time was over before a part of the rows was held out and measured, so the fit is not "
+            "restricted for new rows. Raise time_limit"
+        )
+    if found.n_measured is None:
+        return ""
+    return (
+        f"bound_on='new rows': the restriction was chosen on {found.n_measured} of {found.n_folds * found.n_repeats} "
+        "held-out parts, then the time for it was over. Raise time_limit for all"
+    )
+
+
+class _TimeIsOver(Exception):
+    """What is being measured would not be whole."""
+
+
+def _measure(
+    model: UCA,
+    data: Datasets,
+    arrays: Sequence[Any],
+    whole: Problem,
+    grid: Grid,
+    dealt: Sequence[Sequence[Array]],
+    deadline: Deadline,
+) -> tuple[Array, int]:
+    """Sums of squares on held-out rows, (m + 1, g), over the parts that the time allows; and how many these are."""
+    squares = np.zeros((len(arrays), len(grid.candidates)))
+    for i, inside in enumerate(dealt):
+        part = Datasets(
+            {name: array[~held] for name, array, held in zip(data.tables, arrays, inside, strict=True)},
+            data.n_features,
+            data.columns,
+        )
+        try:
+            components = _directions(model, part, whole, grid, deadline)
+        except _TimeIsOver:
+            return squares, i
+        out = zip(arrays, inside, whole.held.standards, strict=True)
+        squares += [_sums_of_squares(array[held], standard, components) for array, held, standard in out]
+    return squares, len(dealt)
+
+
+def _directions(model: UCA, part: Datasets, whole: Problem, grid: Grid, deadline: Deadline) -> Array:
     """The first component of every candidate, fitted to some rows, (g, p)."""
+    if deadline.passed:
+        raise _TimeIsOver
     problem = Problem(represent(model, part, whole.k), whole.names, whole.k, whole.dtype, whole.seed)
     problem.check_variance()
     bounds = problem.bounds(check_bound(model.bound, whole.names))
     tol = max(TOLERANCE, model.tol)
-    options = {"k": 1, "names": whole.names, "tol": tol, "max_iter": model.max_iter, "seed": whole.seed}
+    options: dict[str, Any] = {"k": 1, "names": whole.names, "tol": tol, "max_iter": model.max_iter, "seed": whole.seed}
+    options["deadline"] = deadline
     basis = leading_vectors(problem.pencil, max(grid.n_leading, default=1))
     pencil = LeadingPencil(problem.pencil, basis)
     found = []
@@ -146,7 +208,14 @@ def _path(eigen: Eigensolver, bounds: Array, factors: Sequence[float], options: 
     """The first component for every factor; from where tightening does not pay, the last one stands."""
     out: list[Array] = []
     for factor in factors:
-        result = solve_relaxed(eigen, factor * bounds, ceiling=bounds, **options)
+        try:
+            result = solve_relaxed(eigen, factor * bounds, ceiling=bounds, patient=False, **options)
+        except InfeasibleBoundsError:
+            if options["deadline"].passed:
+                raise _TimeIsOver from None
+            raise
+        if options["deadline"].passed:  # it may have been cut short
+            raise _TimeIsOver
         out.append(result.vectors[:, 0])
         if not np.array_equal(result.bounds, factor * bounds):
             break

@@ -40,6 +40,8 @@ class TradeOff(Shown):
         Of the backgrounds.
     n_folds, n_repeats : int
         Parts that the rows (or subjects) were divided into, and how often.
+    n_measured : int or None
+        How many of these ``n_folds * n_repeats`` parts were measured before the time was over; None: all.
     """
 
     n_leading: tuple[int | None, ...]
@@ -50,6 +52,7 @@ class TradeOff(Shown):
     names: tuple[str, ...]
     n_folds: int
     n_repeats: int
+    n_measured: int | None = None
 
     @property
     def excess(self) -> Array:
@@ -93,7 +96,8 @@ class TradeOff(Shown):
             rows.append(
                 ["all" if q is None else f"{q}", f"{self.factors[i]:g}", f"{self.target[i]:.4g}", *variances, mark]
             )
-        folds = f"{self.n_folds} folds, {self.n_repeats} times"
+        cut = "" if self.n_measured is None else f", of which {self.n_measured} were measured in time"
+        folds = f"{self.n_folds} folds, {self.n_repeats} times{cut}"
         legend = f"Variances of the first component on held-out rows, {folds}; * above the bound."
         header = ["directions", "bound x", "target", *self.names, ""]
         return [table(header, rows), text(legend, kind="note", apart=False)]

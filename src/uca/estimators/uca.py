@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
 import numpy as np
+from sklearn.exceptions import ConvergenceWarning
 
 from .._deadline import Deadline
 from .._parameters import check_bool, check_bound, check_choice, check_positive_int, check_time_limit, check_tolerance
@@ -17,7 +19,7 @@ from ..solvers.relaxed import solve_relaxed
 from ..solvers.sequential import solve_sequential
 from ..solvers.solve import SOLVERS, solve
 from .bounded import BoundedTransformer
-from .crossfit import choose
+from .crossfit import choose, cut_short
 from .expected_words import with_expectation
 from .problem import Problem
 from .restriction import Restriction, TradeOff, as_restricted, check_bound_on
@@ -73,8 +75,9 @@ class UCA(BoundedTransformer):
     time_limit : float or None, default=None
         Seconds for the solver, all components together; None: no limit. When they are over, the fit ends with the best
         bounds found so far, which hold as ever: ``certificate_.status`` is ``"time_limit"``, and a warning names the gap.
-        The clock is looked at between eigen-solves and programmes. Reading the data, the certificate, and the choice that
-        ``bound_on="new rows"`` makes on held-out rows are not cut short. A fit that ends so depends on the machine.
+        The choice that ``bound_on="new rows"`` makes on held-out rows gets half of the time: past it, the best candidate on
+        the parts that were measured is taken, or none, and a warning says so. The clock is looked at between eigen-solves
+        and programmes; reading the data and the certificate are not cut short. A fit that ends so depends on the machine.
     random_state : int, RandomState or None, default=None
         Seed of start vectors in iterative eigen-solvers. None is a fixed seed: fits are reproducible.
     verbose : bool or callable, default=False
@@ -229,14 +232,14 @@ class UCA(BoundedTransformer):
             )
 
     def _solve(self, problem: Problem) -> dict[str, Any]:
-        restriction = self._restriction(problem)
         deadline = Deadline.after(self.time_limit)
+        restriction = self._restriction(problem, deadline)
         if restriction is None:
             return {**self._solve_held(problem, deadline), "restriction_": None}
         return self._solve_held(problem.restricted(restriction.n_leading), deadline, restriction)
 
-    def _restriction(self, problem: Problem) -> Restriction | None:
-        """How the fit is held back; None where it is not."""
+    def _restriction(self, problem: Problem, deadline: Deadline) -> Restriction | None:
+        """How the fit is held back; None where it is not. To choose it takes half of the time at most."""
         if not problem.names or isinstance(self.bound_on, Restriction):
             return self.bound_on if problem.names else None
         if self.bound_on == "rows":
@@ -247,7 +250,10 @@ class UCA(BoundedTransformer):
                 "bound_on='new rows' is chosen on held-out rows without gaps, and values are missing: choose it on "
                 "complete rows, with uca.inference.choose_restriction(X, backgrounds), and pass the result as bound_on"
             )
-        return choose(self, problem.data, problem)
+        chosen = choose(self, problem.data, problem, deadline=deadline.shared(2))
+        if told := cut_short(chosen):
+            warnings.warn(told, ConvergenceWarning, stacklevel=5)
+        return chosen
 
     def _solve_held(
         self, problem: Problem, deadline: Deadline, restriction: Restriction | None = None

@@ -6,7 +6,9 @@ numbers and that is said, and so are the sheet that was taken and names that are
 
 from __future__ import annotations
 
+import io
 import re
+import warnings
 import zipfile
 from collections.abc import Callable, Sequence
 from datetime import date
@@ -28,6 +30,7 @@ from .words import ERROR_WORDS, MISSING_WORDS
 Cells = list[list[Any]]
 _CODE = re.compile(r"0\d")  # 007 is a code
 _BEGIN = set("0123456789.")
+_UNWRITABLE = re.compile("[\x00-\x08\x0b\x0c\x0e-\x1f\ud800-\udfff\ufffe\uffff]")  # what XML has no way to write
 
 
 def _read(path: Path, options: Reading) -> Raw:
@@ -167,10 +170,36 @@ def _number(text: str, options: Reading) -> float | None:
 
 
 def _write(path: Path, content: Content, engine: str) -> None:
+    """Write a sheet: in memory first, because writers of archives try again after a full disk, when they are forgotten."""
     import pandas
 
-    with path.open("wb") as stream, pandas.ExcelWriter(stream, engine=engine) as book:
-        content.frame().to_excel(book, index=False, sheet_name="scores")
+    whole = io.BytesIO()
+    with pandas.ExcelWriter(whole, engine=engine) as book:
+        _writable(content).frame().to_excel(book, index=False, sheet_name="scores")
+    path.write_bytes(whole.getvalue())
+
+
+def _writable(content: Content) -> Content:
+    """The content without the characters that a spreadsheet cannot hold; that some were replaced is a warning."""
+    found: list[str] = []
+
+    def plain(value: Any) -> Any:
+        if not isinstance(value, str) or not _UNWRITABLE.search(value):
+            return value
+        found.append(value)
+        return _UNWRITABLE.sub("?", value)
+
+    columns = {
+        plain(name): np.array(list(map(plain, column)), dtype=object) for name, column in content.columns.items()
+    }
+    ids, features = list(map(plain, map(str, content.ids))), tuple(map(plain, content.features))
+    if found:
+        warnings.warn(
+            f"control characters that a spreadsheet cannot hold were replaced by '?': {listed(list(map(repr, found)), 3)}",
+            UserWarning,
+            stacklevel=5,
+        )
+    return Content(ids, features, content.values, columns)
 
 
 def _write_xlsx(path: Path, content: Content) -> None:

@@ -116,10 +116,10 @@ def _choose_first(dual: Dual, point: DualPoint, factor: Array | None) -> tuple[A
     space = Bundle(dual)
     space.extend(orthonormal(np.hstack([point.vectors[:, near_top], _heavy(factor)])))
     n_tied = len(space)
-    direction = best_feasible_direction(space.a, space.b)
+    direction = best_feasible_direction(space.a, space.b, dual.deadline)
     if direction is None:  # none in the eigenspace: look beside it
         space.extend(dual.evaluate(point.prices, k=BESIDE).vectors)
-        direction = best_feasible_direction(space.a, space.b)
+        direction = best_feasible_direction(space.a, space.b, dual.deadline)
     if direction is None:
         return point.vectors, n_tied
     first = (space.basis @ direction)[:, np.newaxis]

@@ -5,7 +5,8 @@ eigenspace then has target variance ``mu + sum_j lambda_j u'B_j u``; we look for
 variance among those that respect every bound. In two dimensions all quadratic forms are sinusoids of twice the angle,
 so the search is exact. With one background it is exact in any number of dimensions: the multiplier of the bound is bisected,
 and the top eigenvectors on its two sides span a plane that holds an optimum. In more dimensions and with several backgrounds
-it is a local search from many deterministic starts, whose results are mended and improved by exact searches in planes.
+it is a local search from many deterministic starts, whose results are mended and improved by exact searches in planes; past
+a deadline it ends with the start it is at.
 """
 
 from __future__ import annotations
@@ -15,6 +16,7 @@ from collections.abc import Sequence
 import numpy as np
 from scipy.optimize import minimize
 
+from .._deadline import NEVER, Deadline
 from .._types import Array
 
 SLACK = 1e-10  # excess over a bound that still counts as respecting it, relative to the bound
@@ -24,7 +26,7 @@ BISECTIONS = 60  # of the multiplier of one bound
 LARGEST_MULTIPLIER = 1e18  # beyond it the target no longer counts
 
 
-def best_feasible_direction(a: Array, b: Array) -> Array | None:
+def best_feasible_direction(a: Array, b: Array, deadline: Deadline = NEVER) -> Array | None:
     """Unit vector u that maximises ``u'Au`` subject to ``u'B_j u <= 1``, or None where no direction was found.
 
     Parameters
@@ -33,6 +35,8 @@ def best_feasible_direction(a: Array, b: Array) -> Array | None:
         Target covariance inside the eigenspace.
     b : array of shape (m, r, r)
         Background covariances inside the eigenspace, divided by their bounds.
+    deadline : Deadline
+        Past it, the best that was found until then.
     """
     a = a / max(float(np.abs(a).max()), np.finfo(float).tiny)
     r = len(a)
@@ -40,12 +44,12 @@ def best_feasible_direction(a: Array, b: Array) -> Array | None:
         return _best([np.ones(1)] if r == 1 else _by_angle(a, b), a, b)
     if len(b) == 1:
         return _best(_by_multiplier(a, b), a, b)
-    candidates = _by_local_search(a, b)
+    candidates = _by_local_search(a, b, deadline)
     # A candidate that exceeds a bound is mended by turning it towards the least expensive direction.
     cheap = np.linalg.eigh(b.sum(axis=0))[1][:, 0]
     mended = [_best_in_plane(u, cheap, a, b) for u in candidates]
     best = _best([*candidates, cheap, *(u for u in mended if u is not None)], a, b)
-    return None if best is None else _climb(best, np.vstack([np.linalg.eigh(a)[1].T, candidates]), a, b)
+    return None if best is None else _climb(best, np.vstack([np.linalg.eigh(a)[1].T, *candidates]), a, b, deadline)
 
 
 def _best(candidates: Sequence[Array], a: Array, b: Array) -> Array | None:
@@ -65,9 +69,11 @@ def _best_in_plane(u: Array, w: Array, a: Array, b: Array) -> Array | None:
     return None if turned is None else plane @ turned
 
 
-def _climb(best: Array, directions: Array, a: Array, b: Array) -> Array:
+def _climb(best: Array, directions: Array, a: Array, b: Array, deadline: Deadline) -> Array:
     """Turn a feasible direction towards others as long as its target variance grows."""
     for _ in range(CLIMB_ROUNDS):
+        if deadline.passed:
+            break
         before = best @ a @ best
         for direction in directions:
             turned = _best_in_plane(best, direction, a, b)
@@ -121,13 +127,15 @@ def _by_multiplier(a: Array, b: Array) -> list[Array]:
     return [above, below, *([] if turned is None else [turned])]
 
 
-def _by_local_search(a: Array, b: Array) -> list[Array]:
+def _by_local_search(a: Array, b: Array, deadline: Deadline = NEVER) -> list[Array]:
     r = len(a)
     starts = np.vstack([np.eye(r), np.random.default_rng(0).standard_normal((N_STARTS, r))])
     sphere = {"type": "eq", "fun": lambda u: u @ u - 1.0, "jac": lambda u: 2 * u}
     bounds = {"type": "ineq", "fun": lambda u: 1.0 - (b @ u) @ u, "jac": lambda u: -2 * (b @ u)}
-    found = []
+    found: list[Array] = []
     for start in starts:
+        if found and deadline.passed:
+            break
         outcome = minimize(
             lambda u: -(u @ a @ u),
             start / np.linalg.norm(start),

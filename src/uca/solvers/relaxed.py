@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 from scipy.linalg import LinAlgError, eigh
 
+from .._deadline import NEVER
 from .._types import Array
 from ..dual import Dual, DualResult
 from ..operators.contract.dense import DensePencil
@@ -31,37 +32,50 @@ ROOM = 1e-6  # by which relaxed bounds exceed what their direction needs
 VANISHING = 1e-12  # squared length of a solution that is none
 
 
-def solve_relaxed(eigen: Eigensolver, bounds: Array, *, ceiling: Array, **options: Any) -> DualResult:
+def solve_relaxed(
+    eigen: Eigensolver, bounds: Array, *, ceiling: Array, patient: bool = True, **options: Any
+) -> DualResult:
     """As :func:`~.solve.solve`, with bounds that are relaxed, all by one factor, where tightening them does not pay.
 
     ``result.bounds`` has those that were used: the given ones; or those of the direction with the largest ratio, if they are
     below the ``ceiling``; or the ceiling; or, where no direction keeps that, those of the largest ratio. Where matrices are
-    not in memory, the given ones.
+    not in memory, the given ones. Past the deadline among the ``options`` the given ones stand, or the ceiling; where no
+    direction keeps either, the answer takes its time, or with ``patient=False`` the bounds count as infeasible.
     """
+    deadline = options.get("deadline", NEVER)
     try:
         result = solve(eigen, bounds, **options)
         pays = result.eigenvalues[0] >= -NEGATIVE * abs(result.value)
-        if pays or np.array_equal(bounds, ceiling) or not eigen.pencil.in_memory:
+        if pays or np.array_equal(bounds, ceiling) or not eigen.pencil.in_memory or deadline.passed:
             return result
     except InfeasibleBoundsError:
         if not eigen.pencil.in_memory:
             raise
-    relaxed = bounds * ((1.0 + ROOM) * _stretch(eigen.pencil, bounds, options))
-    if np.all(relaxed <= ceiling):
-        return solve(eigen, relaxed, **options)
+    stretch = np.inf if deadline.passed else _stretch(eigen.pencil, bounds, options)
+    known = bool(np.isfinite(stretch))  # otherwise the time was over before
+    if known and np.all(bounds * ((1.0 + ROOM) * stretch) <= ceiling):
+        return solve(eigen, bounds * ((1.0 + ROOM) * stretch), **options)
     try:
         return solve(eigen, ceiling, **options)
     except InfeasibleBoundsError:
-        return solve(eigen, relaxed, **options)
+        if not known and not patient:
+            raise
+        stretch = stretch if known else _stretch(eigen.pencil, bounds, {**options, "deadline": NEVER})
+        return solve(eigen, bounds * ((1.0 + ROOM) * stretch), **options)
 
 
 def _stretch(pencil: Pencil, bounds: Array, options: dict[str, Any]) -> float:
-    """What the bounds are to be multiplied with, so that what has the largest ratio keeps them at length 1."""
+    """What the bounds are to be multiplied with, so that what has the largest ratio keeps them at length 1.
+
+    Infinite where the time was over before that was found.
+    """
     matrices = np.stack([operator.to_matrix() for operator in pencil.operators])
     stretch = _largest_ratio(matrices) / bounds[0] if len(bounds) == 1 else np.inf
     if np.isfinite(stretch):
         return float(stretch)
     length = _squared_length(matrices, bounds, options)
+    if length < VANISHING and options.get("deadline", NEVER).passed:
+        return np.inf
     if length < VANISHING:
         raise InfeasibleBoundsError("no direction satisfies the bounds, nor a multiple of them: raise the bound")
     return 1.0 / length
@@ -79,6 +93,6 @@ def _largest_ratio(matrices: Array) -> float:
 def _squared_length(matrices: Array, bounds: Array, options: dict[str, Any]) -> float:
     """Trace of the solution with ``v'v <= 1``: a further direction in which nothing varies takes up the rest."""
     padded = np.pad(matrices, ((0, 0), (0, 1), (0, 1)))
-    dual = Dual(Eigensolver(DensePencil(padded)), bounds)
+    dual = Dual(Eigensolver(DensePencil(padded)), bounds, deadline=options.get("deadline", NEVER))
     found = solve_subspace(dual, tol=options["tol"], max_iter=options["max_iter"])
     return 0.0 if found.factor is None else float(np.sum(found.factor[:-1] ** 2))
