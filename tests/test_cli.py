@@ -9,6 +9,8 @@ import signal
 import subprocess
 import sys
 import types
+from contextlib import suppress
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -37,6 +39,10 @@ FILES |= {"scores.png"} if find_spec("matplotlib") else set()
 @pytest.fixture
 def page(monkeypatch):
     """A report that notes what it was given."""
+    with suppress(ImportError):
+        import_module(
+            "uca.report.slider"
+        )  # the figures need it, and it is not found below what takes the package's place
     calls = []
 
     def report(model, path, X, **options):
