@@ -31,7 +31,7 @@ def choose_restriction(
         Which rows belong together: a list with one sequence of labels for each dataset, target first, or a dict by name
         (with ``"target"``). Give it if rows are repeated measurements: new rows then means rows of new subjects.
     model : UCA, optional
-        Its parameters are used (scale, bound, number of components, ...). Default: ``UCA()``.
+        Its parameters are used (scale, bound, number of components, time limit, ...). Default: ``UCA()``.
     random_state : int, RandomState or None
         Seed of the folds; None is that of the model.
 
