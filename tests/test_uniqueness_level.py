@@ -422,14 +422,13 @@ def test_more_than_the_background_but_not_than_the_average(rng):
     )
 
 
-def test_errors_from_the_level_are_those_of_deviates():
+def test_errors_from_the_level_are_those_of_deviates_below_it_and_of_p_above():
     # z = 2.17 with an error of 0.25 (as p: 0.015 and 0.0095) is 2.1 errors from 1.645, not 3.7.
     z, error = 2.17, 0.25
     p, its = stats.norm.sf(z), stats.norm.pdf(z) * error
     assert errors_from_level(p, its, 0.05) == pytest.approx((z - stats.norm.isf(0.05)) / error)
-    assert errors_from_level(stats.norm.sf(1.2), stats.norm.pdf(1.2) * error, 0.05) == pytest.approx(
-        0.445 / 0.25, rel=1e-2
-    )
+    p, its = stats.norm.sf(1.2), stats.norm.pdf(1.2) * error
+    assert errors_from_level(p, its, 0.05) == pytest.approx((p - 0.05) / its)
     assert errors_from_level(0.0, 0.0, 0.05) == np.inf
     assert errors_from_level(0.04, np.nan, 0.05) == np.inf
 

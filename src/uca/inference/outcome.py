@@ -345,15 +345,16 @@ class UniquenessTest(Shown):
 
 
 def errors_from_level(p: float, error: float, alpha: float) -> float:
-    """How many of its random errors a p-value is away from the level, both as normal deviates; infinite after one halving.
+    """How many of its random errors a p-value is away from the level; infinite after one halving.
 
-    On the scale of p the error shrinks with p, and p-values below the level would look more certain than those above.
+    As p or as normal deviates, whichever is less: the error of p shrinks with p, and p-values below the level would look
+    more certain than those above.
     """
     z = float(-ndtri(p))
     density = float(norm.pdf(z))
     if not density or not error > 0:
         return float("inf")
-    return abs(z + float(ndtri(alpha))) * density / error
+    return min(abs(p - alpha), abs(z + float(ndtri(alpha))) * density) / error
 
 
 def p_text(value: float) -> str:
