@@ -20,6 +20,7 @@ from uca.dual import Dual, DualPoint, mixture_rank
 from uca.estimators.summary import prediction
 from uca.inference import uniqueness_test
 from uca.inference.heldout import LARGEST_SHARE, _error, _studentised
+from uca.inference.judged import spread
 from uca.inference.left_out import _range
 from uca.inference.leverage import leverage_of
 from uca.inference.optimism import FEWEST, freedom_of, freedom_of_products
@@ -27,7 +28,6 @@ from uca.inference.relabelled import _deviations
 from uca.inference.rows import ScaledRows
 from uca.inference.stability import _around
 from uca.inference.stacked import StackedRows
-from uca.inference.uniqueness import spread
 from uca.operators.contract.dense import DensePencil
 from uca.operators.eigen.solver import Eigensolver
 from uca.operators.eigen.span import Projection

@@ -21,7 +21,9 @@ from uca.inference import (
     row_leverage,
     uniqueness_test,
 )
+from uca.inference.halvings import by_contrast
 from uca.inference.heldout import FURTHEST, _error, _measure, held_out
+from uca.inference.judged import spread
 from uca.inference.leverage import leverage_of
 from uca.inference.number import permute_columns
 from uca.inference.optimism import (
@@ -35,7 +37,6 @@ from uca.inference.optimism import (
 from uca.inference.rows import FAR, ScaledRows
 from uca.inference.sample import check_sample
 from uca.inference.stability import compare
-from uca.inference.uniqueness import by_contrast, spread
 
 pd = Optional("pandas")
 

@@ -8,26 +8,17 @@ from benchmarks.inference import sceptic, truths
 from scipy import sparse, stats
 
 from uca import UCA, _memory
-from uca.inference import stacked, uniqueness, uniqueness_test
+from uca.inference import halvings, stacked, uniqueness_test
 from uca.inference.cautions import ALIKE, _neighbours, by_subject, copies
+from uca.inference.halvings import MOST_SPLITS, OPEN, ROUND, measure, measure_halves, together
 from uca.inference.heldout import held_out
-from uca.inference.outcome import errors_from_level
+from uca.inference.judged import errors_from_level, judge, spread
 from uca.inference.parallel import streams
 from uca.inference.relabelled import _as_z, _differences, _Layout, relabelled_z
 from uca.inference.rows import ScaledRows
 from uca.inference.sample import check_sample
 from uca.inference.stacked import StackedRows
-from uca.inference.uniqueness import (
-    MOST_SPLITS,
-    OPEN,
-    ROUND,
-    judge,
-    measure,
-    measure_halves,
-    model_of_halves,
-    spread,
-    together,
-)
+from uca.inference.uniqueness import model_of_halves
 
 
 def studentised_by_hand(first, second, direction, scale):
@@ -243,7 +234,7 @@ class TestComponentsWhoseLabelsAreExchanged:
     def test_where_components_are_not_kept_halves_are_fitted_again(self, rng, order, monkeypatch):
         sample, model = self.sample_and_model(rng)
         kept = measure(sample, model, 3, 0.05, 0, order)
-        monkeypatch.setattr(uniqueness, "KEPT", 0)
+        monkeypatch.setattr(halvings, "KEPT", 0)
         np.testing.assert_array_equal(measure(sample, model, 3, 0.05, 0, order).z, kept.z)
 
     def test_all_that_the_level_concerns(self, rng):
@@ -254,9 +245,9 @@ class TestComponentsWhoseLabelsAreExchanged:
     @pytest.mark.parametrize("seed", range(6))
     def test_made_up_for_in_halvings_that_went_before(self, seed, monkeypatch):
         # Rounds of one halving: what the first leaves open, later ones may not.
-        monkeypatch.setattr(uniqueness, "ROUND", 1)
-        monkeypatch.setattr(uniqueness, "MOST_SPLITS", 6)
-        monkeypatch.setattr(uniqueness, "settled", lambda *_: False)
+        monkeypatch.setattr(halvings, "ROUND", 1)
+        monkeypatch.setattr(halvings, "MOST_SPLITS", 6)
+        monkeypatch.setattr(halvings, "settled", lambda *_: False)
         sample, model = self.sample_and_model(np.random.default_rng(seed), 1.2)
         found = measure(sample, model, "auto", 0.05, seed)
         every = together([measure_halves(i, sample, model, exchanged=3) for i in streams(seed, 6)])

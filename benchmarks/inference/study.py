@@ -25,10 +25,11 @@ from threadpoolctl import threadpool_limits
 from uca import UCA, pool
 from uca.datasets import DataNotFoundError, digits_on_grass, digits_on_grass_and_brick, load_mice
 from uca.inference import estimate_n_components, uniqueness_test
+from uca.inference.halvings import AUTO, measure
 from uca.inference.number import MOST_COUNTED
 from uca.inference.parameters import seed_of
 from uca.inference.sample import check_sample
-from uca.inference.uniqueness import AUTO, conclude, measure, model_of_halves
+from uca.inference.uniqueness import conclude, model_of_halves
 from uca.reproduce.mice import BACKGROUNDS
 
 from . import coverage, newrows, option

@@ -10,10 +10,11 @@ from joblib import Parallel, delayed
 
 from uca._subjects import halves as halve
 from uca.inference import uniqueness_test
+from uca.inference.halvings import measure
 from uca.inference.parallel import streams
 from uca.inference.parameters import seed_of
 from uca.inference.sample import check_sample
-from uca.inference.uniqueness import conclude, measure, model_of_halves
+from uca.inference.uniqueness import conclude, model_of_halves
 
 from .known import Known
 from .laws import FACTORS, Draw, factor_rows, normal, planted, student

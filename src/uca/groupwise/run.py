@@ -10,8 +10,8 @@ from .._parameters import check_n_components
 from .._progress import Done
 from .._types import Labels, Rows
 from ..estimators.bounded import BoundedTransformer
+from ..inference.halvings import AUTO
 from ..inference.parallel import run
-from ..inference.uniqueness import AUTO
 from .analyse import analyse
 from .holm import across_groups
 from .outcome import Each, EachGroup

@@ -24,11 +24,12 @@ from .._types import Array, Backgrounds, Groups, Rows
 from ..estimators.base import represent
 from ..estimators.bounded import BoundedTransformer
 from ..operators.eigen.solver import Eigensolver
+from .halvings import AUTO
 from .outcome import UniquenessTest, p_text
 from .parallel import run, streams
 from .parameters import check_alpha, check_dense, check_model, seed_of, takes_gaps
 from .sample import Sample, check_sample
-from .uniqueness import AUTO, check_splits, model_of_halves, run_test
+from .uniqueness import check_splits, model_of_halves, run_test
 
 MOST_COUNTED = 10  # components looked at by default
 SCREEN_TOLERANCE = 1e-6  # of the fit whose multipliers the screening uses

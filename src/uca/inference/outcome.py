@@ -6,14 +6,13 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from scipy.special import ndtri
-from scipy.stats import norm
 
 from .._readable import listed
 from .._shown import Finding, Part, Shown, table, text
 from .._types import Array
 from ..means import ELSEWHERE, MeanDifferences
 from .cautions import RowFacts
+from .judged import errors_from_level
 
 PARAMETERS = (
     "center",
@@ -342,19 +341,6 @@ class UniquenessTest(Shown):
             table(header, rows),
             Finding("top", sentences=tuple(self._told()), cautions=tuple(self.cautions)),
         ]
-
-
-def errors_from_level(p: float, error: float, alpha: float) -> float:
-    """How many of its random errors a p-value is away from the level; infinite after one halving.
-
-    As p or as normal deviates, whichever is less: the error of p shrinks with p, and p-values below the level would look
-    more certain than those above.
-    """
-    z = float(-ndtri(p))
-    density = float(norm.pdf(z))
-    if not density or not error > 0:
-        return float("inf")
-    return min(abs(p - alpha), abs(z + float(ndtri(alpha))) * density) / error
 
 
 def p_text(value: float) -> str:
