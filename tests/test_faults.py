@@ -318,11 +318,13 @@ class Unwritable(io.RawIOBase):
 
 
 def test_a_stream_that_is_no_file_and_takes_nothing(monkeypatch):
-    stream = io.TextIOWrapper(io.BufferedWriter(Unwritable()))
+    stream, other = io.TextIOWrapper(io.BufferedWriter(Unwritable())), io.TextIOWrapper(io.BytesIO(), errors="strict")
     monkeypatch.setattr(sys, "stdout", stream)
+    monkeypatch.setattr(sys, "stderr", other)
     with replacing_streams():
         print("scores")
     monkeypatch.undo()
+    assert other.errors == "strict"  # set back although the first could not be
     with contextlib.suppress(OSError):
         stream.close()
 

@@ -5,6 +5,7 @@ Derivatives are compared with differences, linear algebra with numpy, words and 
 
 from __future__ import annotations
 
+from functools import partial
 from types import SimpleNamespace
 
 import numpy as np
@@ -224,11 +225,15 @@ def _one_background(rng, size):
     return np.diag(np.sort(rng.gamma(2.0, size=size))[::-1]) / 10, b[np.newaxis] / np.trace(b) * size
 
 
+def _value_at(a, b, price):
+    return _value(a, b, np.array([price]))
+
+
 def test_the_price_of_one_background_from_a_bracket(rng):
     stopped = 0
     for _ in range(60):
         a, b = _one_background(rng, rng.integers(3, 12))
-        known = minimize_scalar(lambda w: _value(a, b, np.array([w])), bounds=(0, 20), options={"xatol": 1e-10})  # noqa: B023
+        known = minimize_scalar(partial(_value_at, a, b), bounds=(0, 20), options={"xatol": 1e-10})
         found = _bracketed(a, b, 20.0)
         stopped += _newton(a, b, np.zeros(1), 20.0) is None
         if found is None:  # a kink
